@@ -1,0 +1,7 @@
+/**
+ * Auto-configuration of fenced leadership.
+ */
+@NullMarked
+package io.github.fencedleadership.autoconfigure;
+
+import org.jspecify.annotations.NullMarked;
