@@ -24,7 +24,7 @@ final class ActiveWork implements Leadership {
 
 	private boolean interruptSent;
 
-	private boolean done;
+	private volatile boolean done;
 
 	ActiveWork(Term term, ElectionCore.Interest interest) {
 		this.term = term;
@@ -100,6 +100,11 @@ final class ActiveWork implements Leadership {
 	@Override
 	public FencingToken fencingToken() {
 		return this.term.token();
+	}
+
+	@Override
+	public boolean isActive() {
+		return !this.done;
 	}
 
 	@Override

@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
 
 import io.github.fencedleadership.election.ElectionCore.Interest;
 import io.github.fencedleadership.election.ElectionCore.Round;
+import io.github.fencedleadership.fencing.FencingContext;
 import io.github.fencedleadership.fencing.FencingToken;
 import io.github.fencedleadership.lease.LeaseRequest;
 import io.github.fencedleadership.lease.LeaseResult;
@@ -338,7 +339,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	@Override
 	public Optional<Scope> enter(String role) {
-		Leadership current = CurrentLeadership.get(role);
+		Leadership current = Leadership.current(role).orElse(null);
 		if (current instanceof ActiveWork outer && outer.thread() == Thread.currentThread()
 				&& outer.term().clock() == this.clock) {
 			// The thread is work of the term already, and stays so for its outer scope.
@@ -386,12 +387,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		Throwable failure = null;
 		try {
 			if (work.begin()) {
-				Runnable unbind = CurrentLeadership.bind(work);
-				try {
+				try (FencingContext.Scope scope = FencingContext.enter(work)) {
 					body.lead(work);
-				}
-				finally {
-					unbind.run();
 				}
 			}
 		}
@@ -527,7 +524,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private final ActiveWork work;
 
-		private final Runnable unbind;
+		private final FencingContext.Scope context;
 
 		private boolean open = true;
 
@@ -536,7 +533,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			if (!work.begin()) {
 				Thread.currentThread().interrupt();
 			}
-			this.unbind = CurrentLeadership.bind(work);
+			this.context = FencingContext.enter(work);
 		}
 
 		@Override
@@ -553,7 +550,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			}
 			if (this.open) {
 				this.open = false;
-				this.unbind.run();
+				this.context.close();
 				this.work.finish();
 				locked(() -> DefaultLeaderElector.this.core.workEnded(this.work, null));
 			}

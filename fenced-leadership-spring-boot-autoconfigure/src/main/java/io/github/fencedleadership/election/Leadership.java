@@ -3,6 +3,7 @@ package io.github.fencedleadership.election;
 import java.time.Duration;
 import java.util.Optional;
 
+import io.github.fencedleadership.fencing.FencingContext;
 import io.github.fencedleadership.fencing.FencingToken;
 
 /**
@@ -22,7 +23,7 @@ import io.github.fencedleadership.fencing.FencingToken;
  * <p>
  * Thread-safe.
  */
-public interface Leadership {
+public interface Leadership extends FencingContext.Bearer {
 
 	/**
 	 * Return the role that is led.
@@ -34,7 +35,16 @@ public interface Leadership {
 	 * Return the fencing token of the term.
 	 * @return the token
 	 */
+	@Override
 	FencingToken fencingToken();
+
+	/**
+	 * Return whether the work that the leadership was handed to is still running, be the
+	 * role held or not.
+	 * @return {@code false} once the work has ended
+	 */
+	@Override
+	boolean isActive();
 
 	/**
 	 * Return whether the role is certainly held at this moment. Costs two reads of a
@@ -76,7 +86,7 @@ public interface Leadership {
 	 * @return the leadership, empty outside of leader work
 	 */
 	static Optional<Leadership> current() {
-		return Optional.ofNullable(CurrentLeadership.get());
+		return FencingContext.find(Leadership.class::isInstance).map(Leadership.class::cast);
 	}
 
 	/**
@@ -85,7 +95,9 @@ public interface Leadership {
 	 * @return the leadership, empty outside of work for that role
 	 */
 	static Optional<Leadership> current(String role) {
-		return Optional.ofNullable(CurrentLeadership.get(role));
+		return FencingContext
+			.find((bearer) -> bearer instanceof Leadership leadership && leadership.role().equals(role))
+			.map(Leadership.class::cast);
 	}
 
 }

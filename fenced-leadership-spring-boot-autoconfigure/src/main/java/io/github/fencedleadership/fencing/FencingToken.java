@@ -1,6 +1,7 @@
 package io.github.fencedleadership.fencing;
 
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * The fencing token of one term of a role: the first term of a role has token 1, every
@@ -24,6 +25,26 @@ public record FencingToken(String role, long value) {
 			throw new IllegalArgumentException(
 					"Fencing token '%d' of role '%s' must be at least 1".formatted(value, role));
 		}
+	}
+
+	/**
+	 * Return the token of the innermost term that the calling thread acts in, be it over
+	 * or not.
+	 * @return the token, empty outside of leader work
+	 */
+	public static Optional<FencingToken> current() {
+		return FencingContext.find((bearer) -> true).map(FencingContext.Bearer::fencingToken);
+	}
+
+	/**
+	 * Return the token of the term of a role that the calling thread acts in, be it over
+	 * or not.
+	 * @param role the role
+	 * @return the token, empty outside of work for that role
+	 */
+	public static Optional<FencingToken> current(String role) {
+		return FencingContext.find((bearer) -> bearer.fencingToken().role().equals(role))
+			.map(FencingContext.Bearer::fencingToken);
 	}
 
 	@Override
