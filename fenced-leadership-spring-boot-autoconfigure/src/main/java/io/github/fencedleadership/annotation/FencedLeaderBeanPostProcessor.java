@@ -37,7 +37,7 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 	@Serial
 	private static final long serialVersionUID = 1L;
 
-	private final transient FencedLeaderIntrospector introspector;
+	private final transient FencedLeaderIntrospector introspector = new FencedLeaderIntrospector();
 
 	private final transient Advisor fencedLeaderAdvisor;
 
@@ -47,11 +47,9 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 
 	private transient @Nullable CreationListener creationListener;
 
-	FencedLeaderBeanPostProcessor(FencedLeaderIntrospector introspector, Supplier<LeaderElector> elector,
-			Supplier<SkippedCalls> skippedCalls) {
-		this.introspector = introspector;
-		this.fencedLeaderAdvisor = new DefaultPointcutAdvisor(new FencedLeaderPointcut(introspector),
-				new FencedLeaderInterceptor(introspector, elector, skippedCalls));
+	FencedLeaderBeanPostProcessor(Supplier<LeaderElector> elector, Supplier<SkippedCalls> skippedCalls) {
+		this.fencedLeaderAdvisor = new DefaultPointcutAdvisor(new FencedLeaderPointcut(this.introspector),
+				new FencedLeaderInterceptor(this.introspector, elector, skippedCalls));
 		this.advisor = this.fencedLeaderAdvisor;
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -63,6 +61,10 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 		if (beanFactory instanceof ConfigurableBeanFactory configurableBeanFactory) {
 			this.introspector.setValueResolver(configurableBeanFactory::resolveEmbeddedValue);
 		}
+	}
+
+	FencedLeaderIntrospector getIntrospector() {
+		return this.introspector;
 	}
 
 	Advisor getAdvisor() {

@@ -23,22 +23,17 @@ public class FencedLeaderConfiguration {
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static FencedLeaderIntrospector fencedLeaderIntrospector() {
-		return new FencedLeaderIntrospector();
-	}
-
-	@Bean
-	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 	static FencedLeaderMethodRegistry fencedLeaderMethodRegistry() {
 		return new FencedLeaderMethodRegistry();
 	}
 
 	@Bean
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-	static FencedLeaderBeanPostProcessor fencedLeaderBeanPostProcessor(FencedLeaderIntrospector introspector,
-			FencedLeaderMethodRegistry registry, ObjectProvider<LeaderElector> elector, Environment environment) {
-		FencedLeaderBeanPostProcessor postProcessor = new FencedLeaderBeanPostProcessor(introspector,
-				elector::getObject, registry::skippedCalls);
+	static FencedLeaderBeanPostProcessor fencedLeaderBeanPostProcessor(
+			ObjectProvider<FencedLeaderMethodRegistry> registry, ObjectProvider<LeaderElector> elector,
+			Environment environment) {
+		FencedLeaderBeanPostProcessor postProcessor = new FencedLeaderBeanPostProcessor(elector::getObject,
+				() -> registry.getObject().skippedCalls());
 		postProcessor
 			.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		return postProcessor;
@@ -54,9 +49,9 @@ public class FencedLeaderConfiguration {
 	@Lazy(false)
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 	FencedLeaderRegistrar fencedLeaderRegistrar(ConfigurableListableBeanFactory beanFactory,
-			FencedLeaderBeanPostProcessor postProcessor, FencedLeaderIntrospector introspector,
-			FencedLeaderMethodRegistry registry, LeaderElector elector, RoleSettingsResolver settingsResolver) {
-		return new FencedLeaderRegistrar(beanFactory, postProcessor, introspector, registry, elector, settingsResolver);
+			FencedLeaderBeanPostProcessor postProcessor, FencedLeaderMethodRegistry registry, LeaderElector elector,
+			RoleSettingsResolver settingsResolver) {
+		return new FencedLeaderRegistrar(beanFactory, postProcessor, registry, elector, settingsResolver);
 	}
 
 }

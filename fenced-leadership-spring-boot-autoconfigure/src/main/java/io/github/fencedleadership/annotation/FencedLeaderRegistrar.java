@@ -58,11 +58,10 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 	private final List<LeaderElector.Registration> registrations = new ArrayList<>();
 
 	FencedLeaderRegistrar(ConfigurableListableBeanFactory beanFactory, FencedLeaderBeanPostProcessor postProcessor,
-			FencedLeaderIntrospector introspector, FencedLeaderMethodRegistry registry, LeaderElector elector,
-			RoleSettingsResolver settingsResolver) {
+			FencedLeaderMethodRegistry registry, LeaderElector elector, RoleSettingsResolver settingsResolver) {
 		this.beanFactory = beanFactory;
 		this.postProcessor = postProcessor;
-		this.introspector = introspector;
+		this.introspector = postProcessor.getIntrospector();
 		this.registry = registry;
 		this.elector = elector;
 		this.settingsResolver = settingsResolver;
