@@ -32,6 +32,7 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
@@ -77,6 +78,8 @@ class FencedLeaderIntrospector {
 			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
 			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
+	private final Map<Class<?>, Map<Method, FencedLeader>> selected = new ConcurrentReferenceHashMap<>();
+
 	private final Map<MethodClassKey, FencedLeaderMethod> cache = new ConcurrentHashMap<>();
 
 	private @Nullable StringValueResolver valueResolver;
@@ -92,7 +95,7 @@ class FencedLeaderIntrospector {
 	 * @return whether the annotation was found
 	 */
 	boolean isAnnotated(Method method, Class<?> targetClass) {
-		return findAnnotation(method, specificMethod(method, targetClass)) != null;
+		return select(ClassUtils.getUserClass(targetClass)).containsKey(specificMethod(method, targetClass));
 	}
 
 	/**
@@ -104,7 +107,7 @@ class FencedLeaderIntrospector {
 	@Nullable FencedLeaderMethod describe(Method method, Class<?> targetClass) {
 		return this.cache.computeIfAbsent(new MethodClassKey(method, targetClass), (key) -> {
 			Method specificMethod = specificMethod(method, targetClass);
-			FencedLeader annotation = findAnnotation(method, specificMethod);
+			FencedLeader annotation = select(ClassUtils.getUserClass(targetClass)).get(specificMethod);
 			return (annotation != null)
 					? describe(ClassUtils.getShortNameAsProperty(ClassUtils.getUserClass(targetClass)), specificMethod,
 							annotation)
@@ -129,10 +132,21 @@ class FencedLeaderIntrospector {
 		}).toList();
 	}
 
+	/**
+	 * Return the annotated methods of a class. An annotation of an interface goes for the
+	 * method that implements it, even if that comes from a superclass which knows nothing
+	 * of the interface; so it takes a look at the class as a whole.
+	 * @param targetClass the class
+	 * @return the methods and their annotations
+	 */
 	Map<Method, FencedLeader> select(Class<?> targetClass) {
 		if (!AnnotationUtils.isCandidateClass(targetClass, FencedLeader.class)) {
 			return Map.of();
 		}
+		return this.selected.computeIfAbsent(targetClass, FencedLeaderIntrospector::selectMethods);
+	}
+
+	private static Map<Method, FencedLeader> selectMethods(Class<?> targetClass) {
 		Map<Method, FencedLeader> annotated = new LinkedHashMap<>();
 		Set<Class<?>> types = new LinkedHashSet<>();
 		if (!Proxy.isProxyClass(targetClass)) {
@@ -150,7 +164,7 @@ class FencedLeaderIntrospector {
 				}
 			}, ReflectionUtils.USER_DECLARED_METHODS);
 		}
-		return annotated;
+		return annotated.isEmpty() ? Map.of() : annotated;
 	}
 
 	private static Method specificMethod(Method method, Class<?> targetClass) {

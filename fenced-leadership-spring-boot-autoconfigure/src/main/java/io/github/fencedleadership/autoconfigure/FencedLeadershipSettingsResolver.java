@@ -15,6 +15,7 @@ import org.springframework.util.StringUtils;
 
 import io.github.fencedleadership.annotation.RoleSettingsResolver;
 import io.github.fencedleadership.autoconfigure.FencedLeadershipProperties.Role;
+import io.github.fencedleadership.election.DefaultLeaderElector;
 import io.github.fencedleadership.election.RoleSettings;
 import io.github.fencedleadership.lease.Roles;
 
@@ -30,7 +31,7 @@ class FencedLeadershipSettingsResolver implements RoleSettingsResolver {
 	/**
 	 * Leaves room for the incarnation in an owner id.
 	 */
-	static final int MAX_OWNER_NAME_LENGTH = 100;
+	static final int MAX_OWNER_NAME_LENGTH = DefaultLeaderElector.MAX_OWNER_NAME_LENGTH;
 
 	private static final Duration MAX_DURATION = Duration.ofDays(365);
 
