@@ -14,7 +14,7 @@ final class ActiveWork implements Leadership {
 
 	private final Term term;
 
-	private final LeaderTask task;
+	private final ElectionCore.Interest interest;
 
 	private volatile @Nullable Thread thread;
 
@@ -26,9 +26,9 @@ final class ActiveWork implements Leadership {
 
 	private boolean done;
 
-	ActiveWork(Term term, LeaderTask task) {
+	ActiveWork(Term term, ElectionCore.Interest interest) {
 		this.term = term;
-		this.task = task;
+		this.interest = interest;
 		this.lastProgress = term.clock().nanos();
 	}
 
@@ -36,8 +36,12 @@ final class ActiveWork implements Leadership {
 		return this.term;
 	}
 
+	ElectionCore.Interest interest() {
+		return this.interest;
+	}
+
 	LeaderTask task() {
-		return this.task;
+		return this.interest.task();
 	}
 
 	/**

@@ -31,6 +31,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import io.github.fencedleadership.election.ElectionCore.Interest;
 import io.github.fencedleadership.election.ElectionCore.Round;
 import io.github.fencedleadership.fencing.FencingToken;
 import io.github.fencedleadership.lease.LeaseRequest;
@@ -313,17 +314,15 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	@Override
 	public Registration register(LeaderTask task) {
 		Objects.requireNonNull(task, "'task' must not be null");
-		// Two registrations of equal tasks are two interests.
-		LeaderTask own = new LeaderTask(task.role(), task.description(), task.settings(), task.work());
-		locked(() -> this.core.register(own));
-		return () -> unregister(own);
+		Interest interest = locked(() -> this.core.register(task));
+		return () -> unregister(interest);
 	}
 
-	private void unregister(LeaderTask task) {
-		locked(() -> this.core.unregister(task));
+	private void unregister(Interest interest) {
+		locked(() -> this.core.unregister(interest));
 		long start = this.clock.nanos();
 		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
-		awaitUninterruptibly(() -> this.core.isGone(task) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
+		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
 	}
 
 	@Override
@@ -610,7 +609,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			this.timerThread = new Thread(this::watchDeadlines, "fenced-leadership-deadline");
 			this.storeThread.setDaemon(false);
 			this.timerThread.setDaemon(true);
-			this.timerThread.setPriority(Thread.MAX_PRIORITY);
 		}
 
 		void start() {
@@ -670,6 +668,10 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			return !this.ended;
 		}
 
+		/**
+		 * Wait for an instant or a change; the callers look again at what they wait for.
+		 */
+		@SuppressWarnings("WaitNotInLoop")
 		private void awaitUntil(Condition condition, long instant) {
 			try {
 				long left = instant - DefaultLeaderElector.this.clock.nanos();

@@ -74,7 +74,7 @@ final class ElectionCore {
 
 	// Interest in roles
 
-	void register(LeaderTask task) {
+	Interest register(LeaderTask task) {
 		Role role = this.roles.get(task.role());
 		if (role == null) {
 			RoleSettings roleSettings = (task.settings() != null) ? task.settings() : this.settings.apply(task.role());
@@ -84,52 +84,48 @@ final class ElectionCore {
 		else if (task.settings() != null) {
 			role.useSettings(task);
 		}
-		role.tasks.add(task);
+		Interest interest = new Interest(task);
+		role.interests.add(interest);
 		if (this.contending) {
 			handle(role, new RoleEvent.Contend());
 		}
 		Term term = role.term;
 		if (term != null && role.state instanceof Leading) {
-			startWork(term, task);
+			startWork(term, interest);
 		}
+		return interest;
 	}
 
-	void unregister(LeaderTask task) {
-		Role role = this.roles.get(task.role());
-		if (role == null || !role.tasks.removeIf((registered) -> registered == task)) {
+	void unregister(Interest interest) {
+		Role role = this.roles.get(interest.task().role());
+		if (role == null || !role.interests.remove(interest)) {
 			return;
 		}
-		if (role.tasks.isEmpty()) {
+		if (role.interests.isEmpty()) {
 			handle(role, new RoleEvent.Stop());
 			forgetIfUnused(role);
 		}
 		else if (role.term != null) {
-			role.term.activeWork()
-				.stream()
-				.filter((work) -> work.task() == task)
-				.forEach((work) -> this.host.interrupt(work));
+			role.workOf(interest).forEach(this.host::interrupt);
 		}
 	}
 
 	/**
-	 * Return whether nothing of a task is going on any more.
-	 * @param task a task that has been unregistered
-	 * @return {@code true} if its work has ended and, if it was the last one of its role,
+	 * Return whether nothing is going on any more for an interest that has ended.
+	 * @param interest the interest
+	 * @return {@code true} if its work has ended and, if it was the last one in its role,
 	 * the role was given up
 	 */
-	boolean isGone(LeaderTask task) {
-		Role role = this.roles.get(task.role());
+	boolean isGone(Interest interest) {
+		Role role = this.roles.get(interest.task().role());
 		if (role == null) {
 			return true;
 		}
-		if (role.tasks.isEmpty()) {
-			return false;
-		}
-		return role.term == null || role.term.activeWork().stream().noneMatch((work) -> work.task() == task);
+		return !role.interests.isEmpty() && role.workOf(interest).isEmpty();
 	}
 
 	private void forgetIfUnused(Role role) {
-		if (role.tasks.isEmpty() && role.state instanceof Stopped) {
+		if (role.interests.isEmpty() && role.state instanceof Stopped) {
 			this.roles.remove(role.name, role);
 		}
 	}
@@ -308,7 +304,7 @@ final class ElectionCore {
 		if (role == null || role.term == null || !(role.state instanceof Leading) || !role.term.isHeld()) {
 			return null;
 		}
-		ActiveWork work = new ActiveWork(role.term, LeaderTask.holding(name));
+		ActiveWork work = new ActiveWork(role.term, new Interest(LeaderTask.holding(name)));
 		role.term.activeWork().add(work);
 		return work;
 	}
@@ -320,7 +316,7 @@ final class ElectionCore {
 		if (role == null || role.term != term) {
 			return;
 		}
-		if (failure != null && role.state instanceof Leading && role.tasks.contains(work.task())) {
+		if (failure != null && role.state instanceof Leading && role.interests.contains(work.interest())) {
 			handle(role, new RoleEvent.Ended(RevocationReason.WORK_FAILED));
 		}
 		if (term.activeWork().isEmpty() && role.state instanceof Draining) {
@@ -338,9 +334,9 @@ final class ElectionCore {
 		return changed;
 	}
 
-	private void startWork(Term term, LeaderTask task) {
-		if (task.work() != null) {
-			ActiveWork work = new ActiveWork(term, task);
+	private void startWork(Term term, Interest interest) {
+		if (interest.task().work() != null) {
+			ActiveWork work = new ActiveWork(term, interest);
 			term.activeWork().add(work);
 			this.host.start(work);
 		}
@@ -427,7 +423,7 @@ final class ElectionCore {
 					wallDeadline(role, grant.sentAt(), grant.deadline()));
 			role.term = term;
 			this.host.granted(term.token(), role.settings.leaseTtl());
-			role.tasks.forEach((task) -> startWork(term, task));
+			role.interests.forEach((interest) -> startWork(term, interest));
 		}
 		else if (effect instanceof RoleEffect.Extend extend && role.term != null) {
 			if (!role.term.extend(extend.deadline(), wallDeadline(role, extend.sentAt(), extend.deadline()))) {
@@ -557,7 +553,7 @@ final class ElectionCore {
 
 		private final String name;
 
-		private final List<LeaderTask> tasks = new ArrayList<>();
+		private final List<Interest> interests = new ArrayList<>();
 
 		private RoleSettings settings;
 
@@ -610,6 +606,27 @@ final class ElectionCore {
 
 		List<ActiveWork> activeWork() {
 			return (this.term != null) ? this.term.activeWork() : List.of();
+		}
+
+		List<ActiveWork> workOf(Interest interest) {
+			return activeWork().stream().filter((work) -> work.interest().equals(interest)).toList();
+		}
+
+	}
+
+	/**
+	 * A registered task. Two registrations of equal tasks are two interests.
+	 */
+	static final class Interest {
+
+		private final LeaderTask task;
+
+		Interest(LeaderTask task) {
+			this.task = task;
+		}
+
+		LeaderTask task() {
+			return this.task;
 		}
 
 	}

@@ -47,7 +47,7 @@ record RoleTimes(long ttl, long renewInterval, long pollInterval, long margin, l
 	 */
 	long holdOff(int failures, double random) {
 		double base = 2.0 * this.pollInterval;
-		double grown = Math.min(base * Math.pow(2, Math.max(failures - 1, 0)), maxHoldOff());
+		double grown = Math.min(base * Math.pow(2, Math.max(failures - 1, 0)), (double) maxHoldOff());
 		return jitter((long) Math.max(base, grown), random);
 	}
 

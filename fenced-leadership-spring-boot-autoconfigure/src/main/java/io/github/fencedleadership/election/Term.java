@@ -78,7 +78,7 @@ final class Term {
 
 	long remainingNanos() {
 		Hold current = this.hold;
-		return isHeld() ? Math.max(0, current.deadline() - this.clock.nanos()) : 0;
+		return isHeld() ? Math.max(0, current.deadline - this.clock.nanos()) : 0;
 	}
 
 	/**
@@ -156,15 +156,24 @@ final class Term {
 	}
 
 	/**
-	 * Until when the term is certainly held.
+	 * Until when the term is certainly held. Compared by identity.
 	 */
-	private record Hold(long deadline, long wallDeadline) {
+	private static final class Hold {
 
 		static final Hold OVER = new Hold(Long.MIN_VALUE, Long.MIN_VALUE);
 
 		static final Hold DEADLINE_PASSED = new Hold(Long.MIN_VALUE, Long.MIN_VALUE);
 
 		static final Hold CLOCK_JUMPED = new Hold(Long.MIN_VALUE, Long.MIN_VALUE);
+
+		private final long deadline;
+
+		private final long wallDeadline;
+
+		Hold(long deadline, long wallDeadline) {
+			this.deadline = deadline;
+			this.wallDeadline = wallDeadline;
+		}
 
 		boolean isOver() {
 			return this.deadline == Long.MIN_VALUE;
