@@ -27,6 +27,18 @@ public interface FencingGuard {
 	int MAX_RESOURCE_LENGTH = 200;
 
 	/**
+	 * Do ahead of a transaction what a check needs not do in it. Optional; saves a check
+	 * from failing at isolation levels at which it sees the state as of the beginning of
+	 * its transaction.
+	 * @param resource what is going to be written to
+	 * @param token the token of the writer's term
+	 * @throws StaleFencingTokenException if a higher token is known already
+	 * @throws IllegalArgumentException if the name of the resource must not be used
+	 */
+	default void prepare(String resource, FencingToken token) throws StaleFencingTokenException {
+	}
+
+	/**
 	 * Accept a token for a write to a resource, or refuse it. Accepting a token that is
 	 * higher than any before refuses all lower ones from then on, whatever becomes of the
 	 * write.
