@@ -173,6 +173,11 @@ public class FakeLeaderElector implements LeaderElector {
 		}
 
 		@Override
+		public boolean isActive() {
+			return true;
+		}
+
+		@Override
 		public boolean isHeld() {
 			return this.held;
 		}
