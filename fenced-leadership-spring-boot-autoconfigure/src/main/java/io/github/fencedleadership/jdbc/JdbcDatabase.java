@@ -156,6 +156,18 @@ public final class JdbcDatabase implements AutoCloseable {
 	}
 
 	/**
+	 * Return the name of the table of the guard's marks.
+	 * @return the name, qualified if a schema was given
+	 */
+	public String getResourceTable() {
+		return this.tables.resource();
+	}
+
+	TableNames tables() {
+		return this.tables;
+	}
+
+	/**
 	 * Return whether a table can be read.
 	 * @param table the name of the table
 	 * @return {@code false} if the database says that there is no such table
@@ -267,7 +279,7 @@ public final class JdbcDatabase implements AutoCloseable {
 		}
 	}
 
-	private DataAccessException translate(String task, SQLException ex) {
+	DataAccessException translate(String task, SQLException ex) {
 		String description = "Failed to " + task;
 		String state = ex.getSQLState();
 		if (state != null && state.startsWith("08")) {

@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lease the table of leases
  * @param node the table of nodes
+ * @param resource the table of the guard's marks
  */
-record TableNames(String lease, String node) {
+record TableNames(String lease, String node, String resource) {
 
 	/**
 	 * What is left of the shortest limit on identifiers (63 on PostgreSQL) once the
@@ -28,7 +29,8 @@ record TableNames(String lease, String node) {
 		}
 		requireIdentifier(prefix, MAX_PREFIX_LENGTH, "Table prefix");
 		String qualifier = (schema != null) ? schema + "." : "";
-		return new TableNames(qualifier + prefix + "lease", qualifier + prefix + "node");
+		return new TableNames(qualifier + prefix + "lease", qualifier + prefix + "node",
+				qualifier + prefix + "resource");
 	}
 
 	private static void requireIdentifier(String value, int maxLength, String what) {

@@ -1,0 +1,328 @@
+package io.github.fencedleadership.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+
+import javax.sql.DataSource;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.dao.CannotAcquireLockException;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+import io.github.fencedleadership.fencing.FencingGuard;
+import io.github.fencedleadership.fencing.FencingToken;
+import io.github.fencedleadership.fencing.Resources;
+import io.github.fencedleadership.fencing.StaleFencingTokenException;
+import io.github.fencedleadership.fencing.UnknownFencingTokenException;
+import io.github.fencedleadership.jdbc.FencingDialect.CheckedMark;
+import io.github.fencedleadership.jdbc.FencingDialect.Mark;
+
+/**
+ * A {@link FencingGuard} in the database that is written to. A check works only inside
+ * the caller's transaction on the guard's own DataSource, and holds the mark of the
+ * resource until that transaction ends.
+ * <p>
+ * Guarantees, with the mark in the same transaction as the write:
+ * <ul>
+ * <li>A write with a token commits only if no write of that resource with a higher token
+ * of that role was checked before it.</li>
+ * <li>If the table of leases is visible through the DataSource, a write is refused from
+ * the moment the next term is granted: at READ COMMITTED by what is committed when the
+ * check is made, at REPEATABLE READ and above by what was committed when the
+ * transaction's snapshot was taken (MariaDB and MySQL look outside of the transaction at
+ * SERIALIZABLE). Otherwise from the next term's first check on.</li>
+ * <li>Writers of a term run side by side (on H2 one after the other). The first check of
+ * a newer term waits for running writers of older ones.</li>
+ * </ul>
+ * So that a leader that is frozen inside of its transaction does not keep its successor
+ * waiting, the transaction is bound to be idle for no longer than the idle timeout: the
+ * database then ends it. Only for the transaction: on PostgreSQL the bound is local to
+ * it, elsewhere it is put back before the commit. It does not bound a statement that
+ * runs, nor a backend that is sending to a frozen client. H2 has none.
+ * <p>
+ * The first check of a resource in a term raises its mark in a transaction of its own,
+ * which commits whatever becomes of the write. Do it before other rows are locked, or
+ * {@link #prepare} it before the transaction: it waits for older writers, and if one of
+ * them waits for a row that the caller has locked, only the bounds end that.
+ * <p>
+ * Throws {@link IllegalTransactionStateException} if there is no such transaction, before
+ * anything is written. Failures of the database are
+ * {@link org.springframework.dao.DataAccessException}s, and those that are worth another
+ * try are {@link org.springframework.dao.TransientDataAccessException}s. Thread-safe.
+ */
+public final class JdbcFencingGuard implements FencingGuard {
+
+	private static final Log logger = LogFactory.getLog(JdbcFencingGuard.class);
+
+	/**
+	 * How many marks are remembered as raised. One that is not costs another statement.
+	 */
+	private static final int MAX_REMEMBERED = 10_000;
+
+	private final JdbcDatabase database;
+
+	private final DataSource dataSource;
+
+	private final String namespace;
+
+	private final Duration idleTimeout;
+
+	private final Map<Mark, Long> raised = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
+
+		@Override
+		protected boolean removeEldestEntry(Map.Entry<Mark, Long> eldest) {
+			return size() > MAX_REMEMBERED;
+		}
+
+	});
+
+	private volatile @Nullable FencingDialect dialect;
+
+	private volatile @Nullable Boolean leaseVisible;
+
+	/**
+	 * Create a guard.
+	 * @param database how to reach the marks for raising them; its query timeout bounds
+	 * for how long a raise waits for writers of older terms
+	 * @param dataSource the DataSource of the transactions that are guarded, of the same
+	 * database
+	 * @param namespace the scope of the role names
+	 * @param idleTimeout for how long a guarded transaction may be idle, zero for as long
+	 * as it likes
+	 */
+	public JdbcFencingGuard(JdbcDatabase database, DataSource dataSource, String namespace, Duration idleTimeout) {
+		this.database = Objects.requireNonNull(database, "'database' must not be null");
+		this.dataSource = unwrap(Objects.requireNonNull(dataSource, "'dataSource' must not be null"));
+		this.namespace = JdbcLeaseStore.requireValidNamespace(namespace);
+		this.idleTimeout = Objects.requireNonNull(idleTimeout, "'idleTimeout' must not be null");
+	}
+
+	/**
+	 * Transaction managers bind their connection under the target of such a proxy.
+	 */
+	private static DataSource unwrap(DataSource dataSource) {
+		return (dataSource instanceof TransactionAwareDataSourceProxy proxy && proxy.getTargetDataSource() != null)
+				? unwrap(proxy.getTargetDataSource()) : dataSource;
+	}
+
+	@Override
+	public void prepare(String resource, FencingToken token) {
+		raise(new Mark(this.namespace, token.role(), Resources.validate(resource)), token);
+	}
+
+	@Override
+	public void check(String resource, FencingToken token) {
+		Mark mark = new Mark(this.namespace, token.role(), Resources.validate(resource));
+		requireTransaction(resource);
+		Connection connection = DataSourceUtils.getConnection(this.dataSource);
+		try {
+			requireTransactional(connection, resource);
+			raise(mark, token);
+			CheckedMark checked = check(connection, mark);
+			if (checked == null || checked.token() < token.value()) {
+				// Somebody has deleted or lowered it since it was raised.
+				this.raised.remove(mark);
+				raise(mark, token);
+				checked = check(connection, mark);
+			}
+			if (checked == null || checked.token() < token.value()) {
+				throw new CannotAcquireLockException(
+						"The mark of resource '%s' and role '%s' was raised after the snapshot of the transaction. Try the transaction again, or prepare the check before the transaction"
+							.formatted(resource, token.role()));
+			}
+			compare(resource, token, checked);
+		}
+		catch (SQLException ex) {
+			throw this.database.translate("check fencing token '%s' for resource '%s'".formatted(token, resource), ex);
+		}
+		finally {
+			DataSourceUtils.releaseConnection(connection, this.dataSource);
+		}
+	}
+
+	private static void compare(String resource, FencingToken token, CheckedMark checked) {
+		compareWithLease(resource, token, checked.newestToken());
+		if (checked.token() > token.value()) {
+			throw new StaleFencingTokenException(resource, token, checked.token());
+		}
+	}
+
+	private static void compareWithLease(String resource, FencingToken token, long newest) {
+		if (newest > token.value()) {
+			throw new StaleFencingTokenException(resource, token, newest);
+		}
+		if (newest != CheckedMark.UNKNOWN && newest < token.value()) {
+			throw new UnknownFencingTokenException(resource, token, newest);
+		}
+	}
+
+	// The transaction
+
+	private void requireTransaction(String resource) {
+		if (!TransactionSynchronizationManager.isActualTransactionActive()) {
+			throw new IllegalTransactionStateException(
+					"A guarded write to '%s' needs a transaction, and there is none. Use @FencedWrite, a FencedTransactionTemplate, or check inside of a transaction"
+						.formatted(resource));
+		}
+		if (TransactionSynchronizationManager.isCurrentTransactionReadOnly()) {
+			throw new IllegalTransactionStateException(
+					"A guarded write to '%s' needs a transaction that may write, and the current one is read-only"
+						.formatted(resource));
+		}
+		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
+			throw anotherTransaction(resource);
+		}
+	}
+
+	private void requireTransactional(Connection connection, String resource) throws SQLException {
+		if (connection.getAutoCommit()) {
+			throw anotherTransaction(resource);
+		}
+	}
+
+	private static IllegalTransactionStateException anotherTransaction(String resource) {
+		return new IllegalTransactionStateException(
+				"A guarded write to '%s' needs a transaction of the guard's DataSource, and the current one is of another. Use the transaction manager of that DataSource, or a guard of this one"
+					.formatted(resource));
+	}
+
+	private @Nullable CheckedMark check(Connection connection, Mark mark) throws SQLException {
+		FencingDialect dialect = dialect();
+		boolean lease = isLeaseVisible();
+		boolean leaseInside = lease && dialect.canSeeLease(connection.getTransactionIsolation());
+		CheckedMark checked;
+		try (PreparedStatement statement = connection.prepareStatement(dialect.check(leaseInside))) {
+			DataSourceUtils.applyTransactionTimeout(statement, this.dataSource);
+			checked = dialect.check(statement, mark, leaseInside, this.idleTimeout.toMillis());
+		}
+		if (checked == null) {
+			return null;
+		}
+		boundIdle(dialect, connection, checked.previousIdleSeconds());
+		if (lease && !leaseInside) {
+			long newest = this.database.call("look for the newest term of role '%s'".formatted(mark.role()),
+					(session, jdbcDialect) -> dialect.newestToken(session, mark.namespace(), mark.role()));
+			return new CheckedMark(checked.token(), newest, checked.previousIdleSeconds());
+		}
+		return checked;
+	}
+
+	private void boundIdle(FencingDialect dialect, Connection connection, long previousSeconds) throws SQLException {
+		if (this.idleTimeout.isZero() || previousSeconds == CheckedMark.UNKNOWN) {
+			return;
+		}
+		String restore = dialect.boundIdle(connection, previousSeconds, this.idleTimeout);
+		if (restore != null) {
+			TransactionSynchronizationManager.registerSynchronization(new RestoreIdleBound(restore));
+		}
+	}
+
+	// Raising
+
+	private void raise(Mark mark, FencingToken token) {
+		Long known = this.raised.get(mark);
+		if (known != null && known >= token.value()) {
+			return;
+		}
+		boolean lease = isLeaseVisible();
+		this.database.call("raise the mark of resource '%s'".formatted(mark.resource()), (session, jdbcDialect) -> {
+			FencingDialect dialect = dialect(jdbcDialect);
+			if (lease) {
+				// First: a token that no term has must not shut out the terms to
+				// come.
+				compareWithLease(mark.resource(), token, dialect.newestToken(session, mark.namespace(), mark.role()));
+			}
+			dialect.raise(session, mark, token.value());
+			return true;
+		});
+		this.raised.merge(mark, token.value(), Math::max);
+	}
+
+	/**
+	 * Return whether the guard sees the leases, and so refuses a stale writer from the
+	 * moment its successor is elected.
+	 * @return {@code true} if the table of leases is visible through the DataSource
+	 * @throws org.springframework.dao.DataAccessException if the database does not answer
+	 */
+	public boolean isLeaseVisible() {
+		Boolean visible = this.leaseVisible;
+		if (visible == null) {
+			visible = this.database.hasTable(this.database.getLeaseTable());
+			this.leaseVisible = visible;
+			logger.info(visible
+					? "Guarded writes are refused from the moment a newer term is granted: table '%s' is visible to them"
+						.formatted(this.database.getLeaseTable())
+					: "Guarded writes are refused from a newer term's first write on: table '%s' is not visible to them"
+						.formatted(this.database.getLeaseTable()));
+		}
+		return visible;
+	}
+
+	private FencingDialect dialect() {
+		FencingDialect known = this.dialect;
+		return (known != null) ? known
+				: this.database.call("find out the database", (session, jdbcDialect) -> dialect(jdbcDialect));
+	}
+
+	private FencingDialect dialect(JdbcDialect jdbcDialect) {
+		FencingDialect known = this.dialect;
+		if (known == null) {
+			known = FencingDialect.of(jdbcDialect, this.database.tables());
+			this.dialect = known;
+		}
+		return known;
+	}
+
+	/**
+	 * Puts the idle bound of a pooled connection back, while the connection is certainly
+	 * still the transaction's own.
+	 */
+	private final class RestoreIdleBound implements TransactionSynchronization {
+
+		private final String sql;
+
+		RestoreIdleBound(String sql) {
+			this.sql = sql;
+		}
+
+		@Override
+		public void beforeCompletion() {
+			Connection connection = DataSourceUtils.getConnection(JdbcFencingGuard.this.dataSource);
+			try (Statement statement = connection.createStatement()) {
+				statement.execute(this.sql);
+			}
+			catch (SQLException ex) {
+				logger.debug("The idle bound of a connection could not be put back; it is given up", ex);
+				abort(connection);
+			}
+			finally {
+				DataSourceUtils.releaseConnection(connection, JdbcFencingGuard.this.dataSource);
+			}
+		}
+
+		private static void abort(Connection connection) {
+			try {
+				connection.abort(Runnable::run);
+			}
+			catch (SQLException | RuntimeException ex) {
+				logger.debug("A connection could not be aborted", ex);
+			}
+		}
+
+	}
+
+}
