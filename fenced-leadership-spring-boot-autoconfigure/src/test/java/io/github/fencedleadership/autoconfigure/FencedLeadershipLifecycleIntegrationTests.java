@@ -89,6 +89,25 @@ class FencedLeadershipLifecycleIntegrationTests {
 	}
 
 	@Test
+	void workThatWillNotEndIsLeftBehindWithItsLeaseAfterOneDrainTimeout() {
+		ConfigurableApplicationContext context = start("node-a", StubbornWorker.class,
+				"--fenced-leadership.shutdown.drain-timeout=5s");
+		StubbornWorker worker = target(context, StubbornWorker.class);
+		await(() -> worker.started);
+		try {
+			long start = System.nanoTime();
+			context.close();
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofSeconds(5),
+					Duration.ofSeconds(9));
+			assertThat(worker.told).isTrue();
+			assertThat(this.events).doesNotContain("released reports").endsWith("deregistered");
+		}
+		finally {
+			worker.mayEnd.countDown();
+		}
+	}
+
+	@Test
 	void standbyTakesOverAtOnceWithAHigherTokenWhenTheLeaderIsStopped() {
 		ConfigurableApplicationContext first = start("node-a", LoopingWorker.class);
 		await(() -> target(first, LoopingWorker.class).terms.size() == 1);
