@@ -586,9 +586,12 @@ final class ElectionCore {
 			if (wanted == null || wanted.equals(this.settings)) {
 				return;
 			}
-			if (this.settingsFromTask) {
+			if (this.settingsFromTask || !(this.state instanceof Stopped)) {
+				// Not under a term or a request with other times: a renewal with a shorter
+				// TTL would shorten the lease and not what is believed of it, and an
+				// answer to a shorter request would be taken for one to a longer.
 				throw new IllegalArgumentException(
-						"Role '%s' has settings '%s', and '%s' asks for others: '%s'. Give all tasks of a role the same settings"
+						"Role '%s' has settings '%s', and '%s' asks for others: '%s'. Give all tasks of a role the same settings, before the elector contends"
 							.formatted(this.name, this.settings, task.description(), wanted));
 			}
 			this.settings = wanted;

@@ -36,7 +36,7 @@ public interface LeaderElector {
 	 * @param task what to do with the role
 	 * @return ends the interest in the role
 	 * @throws IllegalArgumentException if another task has registered the role with other
-	 * settings
+	 * settings, or the elector already contends for it with others
 	 */
 	Registration register(LeaderTask task);
 

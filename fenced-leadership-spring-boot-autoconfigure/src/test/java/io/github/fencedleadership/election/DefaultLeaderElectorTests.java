@@ -544,6 +544,18 @@ class DefaultLeaderElectorTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> builder("a\nb"));
 	}
 
+	@Test
+	void settingsDoNotChangeUnderATermThatWasGrantedWithOthers() {
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		// A renewal with a shorter TTL would shorten the lease, but not the belief.
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> elector.register(new LeaderTask("reports", "second", SHORT, null)))
+			.withMessageContaining("'reports'")
+			.withMessageContaining("'second'");
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
