@@ -20,6 +20,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -66,6 +67,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	public static final int MAX_OWNER_NAME_LENGTH = Node.MAX_ID_LENGTH - 2 * INCARNATION_BYTES - 1;
 
 	private static final Pattern OWNER_NAME = Pattern.compile("[^#\\s\\p{Cntrl}]{1," + MAX_OWNER_NAME_LENGTH + "}");
+
+	private static final long FAILURE_PAUSE = Duration.ofMillis(100).toNanos();
 
 	private static final long FIRST_STORE_RETRY = Duration.ofMillis(100).toNanos();
 
@@ -222,7 +225,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		awaitDrained();
 		locked(() -> {
 			if (this.session == stopping) {
-				this.core.activeWork().forEach(this::reportLeftBehind);
+				this.core.activeWork().forEach((work) -> this.actions.add(() -> reportLeftBehind(work)));
 				this.core.abandon();
 				this.session = null;
 				stopping.end();
@@ -403,16 +406,24 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private void workEnded(ActiveWork work, @Nullable Throwable failure) {
-		if (failure != null) {
-			if (work.term().isHeld()) {
-				logger.warn("Work '%s' of role '%s' failed".formatted(work.task().description(), work.role()), failure);
-			}
-			else if (logger.isDebugEnabled()) {
-				logger.debug("Work '%s' of role '%s' ended with an exception after its term"
-					.formatted(work.task().description(), work.role()), failure);
+		try {
+			if (failure != null) {
+				logFailure(work, failure);
 			}
 		}
-		locked(() -> this.core.workEnded(work, failure));
+		finally {
+			locked(() -> this.core.workEnded(work, failure));
+		}
+	}
+
+	private static void logFailure(ActiveWork work, Throwable failure) {
+		if (work.isHeld()) {
+			logger.warn("Work '%s' of role '%s' failed".formatted(work.task().description(), work.role()), failure);
+		}
+		else if (logger.isDebugEnabled()) {
+			logger.debug("Work '%s' of role '%s' ended with an exception after it was told to end"
+				.formatted(work.task().description(), work.role()), failure);
+		}
 	}
 
 	private static String stackOf(ActiveWork work) {
@@ -437,25 +448,30 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private <T extends @Nullable Object> T locked(Supplier<T> change) {
-		List<Runnable> decided;
-		T result;
+		List<Runnable> decided = List.of();
 		this.lock.lock();
 		try {
-			result = change.get();
+			return change.get();
 		}
 		finally {
-			decided = this.actions;
-			this.actions = new ArrayList<>();
-			if (this.core.takeChanged()) {
-				// Only then: the threads that are woken here come through here too.
-				this.storeWork.signalAll();
-				this.timers.signalAll();
+			try {
+				if (this.core.takeChanged()) {
+					// Only then: the threads that are woken here come through here too.
+					this.storeWork.signalAll();
+					this.timers.signalAll();
+				}
+				this.progress.signalAll();
+				if (!this.actions.isEmpty()) {
+					decided = this.actions;
+					this.actions = new ArrayList<>();
+				}
 			}
-			this.progress.signalAll();
-			this.lock.unlock();
+			finally {
+				this.lock.unlock();
+			}
+			// Also after a failure: what was decided before it has happened.
+			decided.forEach(DefaultLeaderElector::runContained);
 		}
-		decided.forEach(DefaultLeaderElector::runContained);
-		return result;
 	}
 
 	private static void runContained(Runnable action) {
@@ -463,7 +479,19 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			action.run();
 		}
 		catch (Throwable ex) {
-			logger.error("Unexpected failure of the elector", ex);
+			logFailure(ex);
+		}
+	}
+
+	/**
+	 * Log a failure that must not stop its thread, not even if it cannot be logged.
+	 */
+	private static void logFailure(Throwable failure) {
+		try {
+			logger.error("Unexpected failure of the elector, which goes on", failure);
+		}
+		catch (Throwable ex) {
+			// There is nothing left to tell it to.
 		}
 	}
 
@@ -655,7 +683,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					running = locked(this::awaitAndTick);
 				}
 				catch (Throwable ex) {
-					logger.error("Unexpected failure while watching deadlines", ex);
+					logFailure(ex);
+					LockSupport.parkNanos(FAILURE_PAUSE);
 				}
 			}
 		}
@@ -688,8 +717,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private void talkToStore() {
 			boolean running = true;
+			boolean failed = false;
 			while (running) {
 				try {
+					if (failed) {
+						locked(this::forgetRequests);
+						failed = false;
+					}
 					Turn turn = locked(this::awaitTurn);
 					running = turn != null;
 					if (turn != null) {
@@ -697,11 +731,19 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					}
 				}
 				catch (Throwable ex) {
-					logger.error("Unexpected failure of the renewal thread, which goes on", ex);
-					locked(this::backOff);
+					failed = true;
+					logFailure(ex);
+					LockSupport.parkNanos(FAILURE_PAUSE);
 				}
 			}
 			deregister();
+		}
+
+		private void forgetRequests() {
+			if (!this.ended) {
+				this.releases.clear();
+				DefaultLeaderElector.this.core.unanswered();
+			}
 		}
 
 		private @Nullable Turn awaitTurn() {

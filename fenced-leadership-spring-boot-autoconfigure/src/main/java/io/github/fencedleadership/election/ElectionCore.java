@@ -236,6 +236,17 @@ final class ElectionCore {
 		}
 	}
 
+	/**
+	 * Take every request that is pending for one that was not answered.
+	 */
+	void unanswered() {
+		for (Role role : List.copyOf(this.roles.values())) {
+			if (role.state.pending() != RoleState.NO_REQUEST) {
+				handle(role, new RoleEvent.Unanswered(role.state.pending()));
+			}
+		}
+	}
+
 	// Time
 
 	/**

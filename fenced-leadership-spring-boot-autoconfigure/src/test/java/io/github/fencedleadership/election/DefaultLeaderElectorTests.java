@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -556,6 +557,55 @@ class DefaultLeaderElectorTests {
 			.withMessageContaining("'second'");
 	}
 
+	@Test
+	void anAnswerThatMakesNoSenseCostsItsOwnRoleOnly() {
+		Work sane = new Work();
+		DefaultLeaderElector elector = builder("a").build();
+		this.electors.add(elector);
+		elector.register(LeaderTask.of("a-sane", sane));
+		elector.register(LeaderTask.holding("b-odd"));
+		elector.register(LeaderTask.holding("c-missing"));
+		this.store.distortion = (results) -> results.stream()
+			.filter((result) -> !result.role().equals("c-missing"))
+			.map((result) -> result.role().equals("b-odd") ? refused("b-odd", Duration.ofSeconds(Long.MAX_VALUE))
+					: result)
+			.toList();
+		elector.start();
+		elector.contend();
+		eventually().until(() -> sane.tokens.size() == 1);
+		this.store.distortion = UnaryOperator.identity();
+		eventually().until(() -> isLeading(elector, "b-odd") && isLeading(elector, "c-missing"));
+		assertThat(sane.ends).hasValue(0);
+	}
+
+	@Test
+	void outlivesAStoreWhoseFailureCannotEvenBeLogged() {
+		Work work = new Work();
+		DefaultLeaderElector elector = started(builder("a").settings(SHORT));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> work.tokens.size() == 1);
+		this.store.fail(new UnprintableException());
+		eventually().until(() -> work.ends.get() == 1);
+		this.store.heal();
+		eventually().until(() -> work.tokens.size() == 2);
+	}
+
+	@Test
+	void outlivesWorkWhoseFailureCannotEvenBeLogged() {
+		AtomicInteger runs = new AtomicInteger();
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.of("reports", (leadership) -> {
+			if (runs.incrementAndGet() == 1) {
+				throw new UnprintableException();
+			}
+		}));
+		eventually().until(() -> runs.get() == 2);
+	}
+
+	private static LeaseResult refused(String role, Duration remaining) {
+		return new LeaseResult(role, LeaseResult.Outcome.REFUSED, 1, "other", null, remaining);
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
@@ -642,6 +692,15 @@ class DefaultLeaderElectorTests {
 
 	}
 
+	private static final class UnprintableException extends RuntimeException {
+
+		@Override
+		public String getMessage() {
+			throw new AssertionError("test");
+		}
+
+	}
+
 	private static final class TestStore implements LeaseStore {
 
 		private final Instant origin = Instant.parse("2026-01-01T00:00:00Z");
@@ -662,6 +721,8 @@ class DefaultLeaderElectorTests {
 		private volatile CountDownLatch hung = new CountDownLatch(0);
 
 		private volatile Throwable failure;
+
+		private volatile UnaryOperator<List<LeaseResult>> distortion = UnaryOperator.identity();
 
 		void hang() {
 			this.hung = new CountDownLatch(1);
@@ -691,7 +752,7 @@ class DefaultLeaderElectorTests {
 				}
 			});
 			this.log.add("request");
-			return results;
+			return this.distortion.apply(results);
 		}
 
 		@Override

@@ -459,6 +459,16 @@ class ElectionCoreTests {
 		assertThat(a.state("reports")).isEqualTo(State.STANDBY);
 	}
 
+	@Test
+	void aLeaseThatIsSaidToHaveLapsedLongAgoIsNotAskedForWithoutAPause() {
+		VirtualNode a = node("a");
+		a.register("reports");
+		ElectionCore.Round.LeaseCall call = onlyCall(a);
+		a.core.answered(call, this.clock.nanos(), this.clock.wallMillis(), new LeaseResult("reports",
+				LeaseResult.Outcome.REFUSED, 1, "other", null, Duration.ofSeconds(-1)));
+		assertThat(a.core.nextRound()).isGreaterThan(this.clock.nanos());
+	}
+
 	private VirtualNode node(String ownerId) {
 		return node(ownerId, SETTINGS);
 	}
