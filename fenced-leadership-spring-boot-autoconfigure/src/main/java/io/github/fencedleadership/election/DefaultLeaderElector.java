@@ -210,7 +210,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	/**
 	 * Stop: {@link #drain(Runnable) drain} and wait for it, renew nothing any more, and
 	 * remove the node from the registry. Work that will not end is left behind with its
-	 * lease, which lapses. Does nothing if the elector is not running.
+	 * lease, which lapses; so is work that calls this method, as it cannot end before.
+	 * Does nothing if the elector is not running.
 	 */
 	public void stop() {
 		Session stopping = locked(() -> {
@@ -322,7 +323,12 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private void unregister(Interest interest) {
+		boolean fromWork = workOfCallingThread(interest.task().role()) != null;
 		locked(() -> this.core.unregister(interest));
+		if (fromWork) {
+			// It would wait for itself.
+			return;
+		}
 		long start = this.clock.nanos();
 		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
 		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
@@ -341,9 +347,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	@Override
 	public Optional<Scope> enter(String role) {
-		Leadership current = CurrentLeadership.get(role);
-		if (current instanceof ActiveWork outer && outer.thread() == Thread.currentThread()
-				&& outer.term().clock() == this.clock) {
+		ActiveWork outer = workOfCallingThread(role);
+		if (outer != null) {
 			// The thread is work of the term already, and stays so for its outer scope.
 			return outer.isHeld() ? Optional.of(new NestedScope(outer)) : Optional.empty();
 		}
@@ -355,6 +360,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	private @Nullable ActiveWork workOfCallingThread(String role) {
+		return (CurrentLeadership.get(role) instanceof ActiveWork work && work.thread() == Thread.currentThread()
+				&& work.term().clock() == this.clock) ? work : null;
 	}
 
 	@Override

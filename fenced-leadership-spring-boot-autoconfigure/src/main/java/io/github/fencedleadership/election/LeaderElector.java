@@ -88,9 +88,10 @@ public interface LeaderElector {
 	interface Registration extends AutoCloseable {
 
 		/**
-		 * End the interest. The task's work is told to end; returns when it has, or at
-		 * the latest after the drain timeout. The last interest in a role ends its term.
-		 * Idempotent.
+		 * End the interest. The task's work is told to end; returns when it has, or a
+		 * renew interval after the drain timeout at the latest. The last interest in a
+		 * role ends its term. Called by work of the role, which it would have to wait
+		 * for, it returns at once. Idempotent.
 		 */
 		@Override
 		void close();

@@ -606,6 +606,34 @@ class DefaultLeaderElectorTests {
 		return new LeaseResult(role, LeaseResult.Outcome.REFUSED, 1, "other", null, remaining);
 	}
 
+	@Test
+	void workThatEndsItsOwnInterestDoesNotWaitForItself() {
+		CountDownLatch registered = new CountDownLatch(1);
+		AtomicReference<LeaderElector.Registration> registration = new AtomicReference<>();
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		registration.set(elector.register(LeaderTask.of("reports", (leadership) -> {
+			awaitUninterruptibly(registered);
+			registration.get().close();
+		})));
+		registered.countDown();
+		eventually().until(() -> elector.statuses().isEmpty());
+		assertThat(isLive("reports")).isFalse();
+	}
+
+	@Test
+	void aThreadThatHasEnteredAndEndsTheLastInterestDoesNotWaitForItself() {
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		LeaderElector.Registration registration = elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		try (LeaderElector.Scope scope = elector.enter("reports").orElseThrow()) {
+			registration.close();
+			assertThat(scope.leadership().isHeld()).isFalse();
+			assertThat(isLive("reports")).isTrue();
+		}
+		eventually().until(() -> elector.statuses().isEmpty());
+		assertThat(isLive("reports")).isFalse();
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
