@@ -634,6 +634,25 @@ class DefaultLeaderElectorTests {
 		assertThat(isLive("reports")).isFalse();
 	}
 
+	@Test
+	void workThatOnlyLooksAtItsLeadershipEndsWithItsInterest() {
+		CountDownLatch looking = new CountDownLatch(1);
+		AtomicBoolean ended = new AtomicBoolean();
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		elector.register(LeaderTask.holding("reports"));
+		LeaderElector.Registration registration = elector.register(LeaderTask.of("reports", (leadership) -> {
+			while (leadership.isHeld()) {
+				looking.countDown();
+				Thread.onSpinWait();
+			}
+			ended.set(leadership.remaining().isZero() && !leadership.await(Duration.ofMinutes(1)));
+		}));
+		eventually().until(() -> looking.getCount() == 0);
+		registration.close();
+		assertThat(ended).isTrue();
+		assertThat(isLeading(elector, "reports")).isTrue();
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
