@@ -113,6 +113,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private final CountDownLatch closed = new CountDownLatch(1);
 
+	/**
+	 * Since when all roles are being given up.
+	 */
+	private long drainingSince;
+
 	private @Nullable Session session;
 
 	private volatile @Nullable String ownerId;
@@ -194,7 +199,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public void drain(Runnable whenDrained) {
 		Objects.requireNonNull(whenDrained, "'whenDrained' must not be null");
-		locked(this.core::stop);
+		locked(this::beginDrain);
 		Thread thread = new Thread(() -> {
 			try {
 				awaitDrained();
@@ -216,7 +221,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	public void stop() {
 		Session stopping = locked(() -> {
 			if (this.session != null) {
-				this.core.stop();
+				beginDrain();
 			}
 			return this.session;
 		});
@@ -253,12 +258,22 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		return locked(() -> this.session != null);
 	}
 
+	private void beginDrain() {
+		if (this.core.isContending()) {
+			this.drainingSince = this.clock.nanos();
+		}
+		this.core.stop();
+	}
+
+	/**
+	 * Wait for the drain. Whoever comes late, as a stop after a drain, waits only for
+	 * what is left of the same timeout.
+	 */
 	private void awaitDrained() {
-		long start = this.clock.nanos();
 		long workLimit = this.drainTimeout.toNanos();
 		long releaseLimit = workLimit + this.defaults.renewInterval().toNanos();
 		awaitUninterruptibly(() -> {
-			long waited = this.clock.nanos() - start;
+			long waited = this.clock.nanos() - this.drainingSince;
 			if (this.core.isStopped() || waited >= releaseLimit) {
 				return 0;
 			}

@@ -55,6 +55,8 @@ final class ElectionCore {
 
 	private final TreeMap<String, Role> roles = new TreeMap<>();
 
+	private boolean running;
+
 	private boolean contending;
 
 	private String ownerId = "";
@@ -133,6 +135,7 @@ final class ElectionCore {
 	// Contention
 
 	void start(String ownerId) {
+		this.running = true;
 		this.ownerId = ownerId;
 	}
 
@@ -141,12 +144,17 @@ final class ElectionCore {
 		handleAll(new RoleEvent.Contend());
 	}
 
+	boolean isContending() {
+		return this.contending;
+	}
+
 	void stop() {
 		this.contending = false;
 		handleAll(new RoleEvent.Stop());
 	}
 
 	void abandon() {
+		this.running = false;
 		this.contending = false;
 		handleAll(new RoleEvent.Abandon());
 	}
@@ -330,8 +338,17 @@ final class ElectionCore {
 		if (failure != null && role.state instanceof Leading && role.interests.contains(work.interest())) {
 			handle(role, new RoleEvent.Ended(RevocationReason.WORK_FAILED));
 		}
-		if (term.activeWork().isEmpty() && role.state instanceof Draining) {
-			handle(role, new RoleEvent.Drained());
+		endDrain(role);
+	}
+
+	private void endDrain(Role role) {
+		if (!(role.state instanceof Draining) || !role.activeWork().isEmpty()) {
+			return;
+		}
+		handle(role, new RoleEvent.Drained());
+		if (!this.running) {
+			// Nobody is left to release the lease, which lapses.
+			handle(role, new RoleEvent.Abandon());
 		}
 	}
 
@@ -413,10 +430,7 @@ final class ElectionCore {
 		if (role.state.getClass() != before.getClass()) {
 			entered(role, before, event);
 		}
-		Term term = role.term;
-		if (role.state instanceof Draining && term != null && term.activeWork().isEmpty()) {
-			handle(role, new RoleEvent.Drained());
-		}
+		endDrain(role);
 	}
 
 	private void carryOut(Role role, RoleEffect effect, @Nullable Round round, @Nullable String detail) {

@@ -653,6 +653,26 @@ class DefaultLeaderElectorTests {
 		assertThat(isLeading(elector, "reports")).isTrue();
 	}
 
+	@Test
+	void aStopAfterADrainDoesNotWaitForTheSameWorkAgain() {
+		CountDownLatch mayEnd = new CountDownLatch(1);
+		Work work = new Work();
+		work.onEnd = () -> awaitUninterruptibly(mayEnd);
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(4)));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> work.tokens.size() == 1);
+		CountDownLatch drained = new CountDownLatch(1);
+		elector.drain(drained::countDown);
+		eventually().until(() -> drained.getCount() == 0);
+		long start = System.nanoTime();
+		elector.stop();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+		assertThat(isLive("reports")).isTrue();
+		mayEnd.countDown();
+		eventually().untilAsserted(() -> assertThat(elector.status("reports"))
+			.hasValueSatisfying((status) -> assertThat(status.state()).isEqualTo(State.STOPPED)));
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}

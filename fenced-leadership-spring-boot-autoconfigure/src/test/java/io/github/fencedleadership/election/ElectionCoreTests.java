@@ -469,6 +469,21 @@ class ElectionCoreTests {
 		assertThat(a.core.nextRound()).isGreaterThan(this.clock.nanos());
 	}
 
+	@Test
+	void workThatEndsAfterTheNodeHasStoppedLeavesItsLeaseToLapse() {
+		VirtualNode a = node("a");
+		a.stubborn = true;
+		a.register("reports");
+		a.run();
+		a.core.stop();
+		a.core.abandon();
+		assertThat(a.state("reports")).isEqualTo(State.DRAINING);
+		a.stubborn = false;
+		a.endInterruptedWork();
+		assertThat(a.state("reports")).isEqualTo(State.STOPPED);
+		assertThat(a.core.isStopped()).isTrue();
+	}
+
 	private VirtualNode node(String ownerId) {
 		return node(ownerId, SETTINGS);
 	}
