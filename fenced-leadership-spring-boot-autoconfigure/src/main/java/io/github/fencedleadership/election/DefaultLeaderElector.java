@@ -413,7 +413,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		LeaderWork body = Objects.requireNonNull(work.task().work());
 		Throwable failure = null;
 		try {
-			if (work.begin()) {
+			// Not held if the machine was suspended between the grant and now.
+			if (work.begin() && work.isHeld()) {
 				Runnable unbind = CurrentLeadership.bind(work);
 				try {
 					body.lead(work);

@@ -13,6 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 
@@ -671,6 +672,35 @@ class DefaultLeaderElectorTests {
 		mayEnd.countDown();
 		eventually().untilAsserted(() -> assertThat(elector.status("reports"))
 			.hasValueSatisfying((status) -> assertThat(status.state()).isEqualTo(State.STOPPED)));
+	}
+
+	@Test
+	void workDoesNotEvenBeginIfTheMachineWasSuspendedDuringTheGrant() {
+		AtomicLong suspended = new AtomicLong();
+		ElectionClock clock = ElectionClock.system();
+		this.store.distortion = (results) -> {
+			suspended.compareAndSet(0, Duration.ofHours(1).toMillis());
+			return results;
+		};
+		Work work = new Work();
+		DefaultLeaderElector elector = started(builder("a").listener(new RecordingListener()).clock(new ElectionClock() {
+
+			@Override
+			public long nanos() {
+				return clock.nanos();
+			}
+
+			@Override
+			public long wallMillis() {
+				return clock.wallMillis() + suspended.get();
+			}
+
+		}));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> !work.tokens.isEmpty());
+		assertThat(work.tokens).containsExactly(2L);
+		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1",
+				"revoked reports#1 CLOCK_JUMPED", "granted reports#2"));
 	}
 
 	private DefaultLeaderElector.Builder builder(String name) {
