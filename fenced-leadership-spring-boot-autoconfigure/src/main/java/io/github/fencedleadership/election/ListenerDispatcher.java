@@ -61,7 +61,7 @@ final class ListenerDispatcher {
 					event.accept(listener);
 				}
 				catch (Throwable ex) {
-					logger.warn("Listener '%s' failed".formatted(listener), ex);
+					logger.warn("Listener '%s' failed".formatted(listener.getClass().getName()), ex);
 				}
 			}
 		});

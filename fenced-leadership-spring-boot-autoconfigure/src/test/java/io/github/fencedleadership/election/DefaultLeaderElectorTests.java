@@ -703,6 +703,25 @@ class DefaultLeaderElectorTests {
 				"revoked reports#1 CLOCK_JUMPED", "granted reports#2"));
 	}
 
+	@Test
+	void aListenerThatCannotEvenBeNamedDoesNotSilenceTheOthers() {
+		DefaultLeaderElector elector = started(builder("a").listener(new LeadershipListener() {
+
+			@Override
+			public void granted(FencingToken token) {
+				throw new AssertionError("test");
+			}
+
+			@Override
+			public String toString() {
+				throw new AssertionError("test");
+			}
+
+		}).listener(new RecordingListener()));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1"));
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
