@@ -722,6 +722,21 @@ class DefaultLeaderElectorTests {
 		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1"));
 	}
 
+	@Test
+	void scopesThatAreClosedInAnyOrderLeaveNothingBehind() {
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.holding("first"));
+		elector.register(LeaderTask.holding("second"));
+		eventually().until(() -> isLeading(elector, "first") && isLeading(elector, "second"));
+		LeaderElector.Scope first = elector.enter("first").orElseThrow();
+		LeaderElector.Scope second = elector.enter("second").orElseThrow();
+		first.close();
+		assertThat(Leadership.current("first")).isEmpty();
+		assertThat(Leadership.current()).containsSame(second.leadership());
+		second.close();
+		assertThat(Leadership.current()).isEmpty();
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
