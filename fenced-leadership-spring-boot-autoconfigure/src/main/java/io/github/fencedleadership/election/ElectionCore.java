@@ -447,6 +447,7 @@ final class ElectionCore {
 			Term term = new Term(new FencingToken(role.name, grant.token()), this.ownerId, this.clock, grant.deadline(),
 					wallDeadline(role, grant.sentAt(), grant.deadline()));
 			role.term = term;
+			role.warnedOfSilence = false;
 			this.host.granted(term.token(), role.settings.leaseTtl());
 			role.interests.forEach((interest) -> startWork(term, interest));
 		}

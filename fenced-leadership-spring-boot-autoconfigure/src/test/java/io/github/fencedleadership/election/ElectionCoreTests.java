@@ -484,6 +484,16 @@ class ElectionCoreTests {
 		assertThat(a.core.isStopped()).isTrue();
 	}
 
+	@Test
+	void g12SilenceIsReportedInEveryTerm() {
+		VirtualNode a = node("a");
+		a.register("reports");
+		a.advance(Duration.ofSeconds(301));
+		a.core.stepDown("reports");
+		a.advance(Duration.ofSeconds(320));
+		assertThat(a.events).containsOnlyOnce("silent reports#1").containsOnlyOnce("silent reports#2");
+	}
+
 	private VirtualNode node(String ownerId) {
 		return node(ownerId, SETTINGS);
 	}
