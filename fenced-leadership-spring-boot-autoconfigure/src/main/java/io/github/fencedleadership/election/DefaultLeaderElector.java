@@ -1016,6 +1016,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 * @return this builder
 		 */
 		public Builder heartbeatInterval(Duration heartbeatInterval) {
+			RoleSettings.requireBetween(heartbeatInterval, Duration.ofMillis(1), "heartbeat interval");
 			this.heartbeatInterval = heartbeatInterval;
 			return this;
 		}
@@ -1027,6 +1028,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 * @return this builder
 		 */
 		public Builder drainTimeout(Duration drainTimeout) {
+			RoleSettings.requireBetween(drainTimeout, Duration.ZERO, "drain timeout");
 			this.drainTimeout = drainTimeout;
 			return this;
 		}

@@ -737,6 +737,17 @@ class DefaultLeaderElectorTests {
 		assertThat(Leadership.current()).isEmpty();
 	}
 
+	@Test
+	void rejectsTimesThatCannotBeCounted() {
+		assertThatIllegalArgumentException().isThrownBy(() -> builder("a").heartbeatInterval(Duration.ZERO));
+		assertThatIllegalArgumentException().isThrownBy(() -> builder("a").drainTimeout(Duration.ofNanos(-1)));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> builder("a").drainTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> RoleSettings.of(null, null, null, null, Duration.ofSeconds(Long.MAX_VALUE)))
+			.withMessageContaining("stall timeout");
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
