@@ -172,8 +172,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			String id = this.ownerName + "#" + HexFormat.of().formatHex(incarnation);
 			this.ownerId = id;
 			this.core.start(id);
-			this.session = new Session(id, this.clock.nanos());
-			this.session.start();
+			Session starting = new Session(id, this.clock.nanos());
+			try {
+				starting.start();
+			}
+			catch (Throwable ex) {
+				// No thread to be had. What has been started ends, and a start can be
+				// tried again.
+				starting.end();
+				throw ex;
+			}
+			this.session = starting;
 		});
 	}
 

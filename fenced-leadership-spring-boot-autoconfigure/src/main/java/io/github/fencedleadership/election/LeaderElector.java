@@ -111,7 +111,8 @@ public interface LeaderElector {
 
 		/**
 		 * Leave the term. An interrupt that was sent because the term ended is cleared,
-		 * any other is kept. Idempotent.
+		 * and with it one of somebody else that came on top, which cannot be told apart;
+		 * while the term lasts any interrupt is kept. Idempotent.
 		 */
 		@Override
 		void close();
