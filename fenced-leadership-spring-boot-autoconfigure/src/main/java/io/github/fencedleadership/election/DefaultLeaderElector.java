@@ -441,14 +441,10 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private void workEnded(ActiveWork work, @Nullable Throwable failure) {
-		try {
-			if (failure != null) {
-				logFailure(work, failure);
-			}
+		if (failure != null) {
+			runContained(() -> logFailure(work, failure));
 		}
-		finally {
-			locked(() -> this.core.workEnded(work, failure));
-		}
+		locked(() -> this.core.workEnded(work, failure));
 	}
 
 	private static void logFailure(ActiveWork work, Throwable failure) {

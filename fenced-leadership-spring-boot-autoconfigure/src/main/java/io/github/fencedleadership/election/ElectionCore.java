@@ -613,7 +613,8 @@ final class ElectionCore {
 				return;
 			}
 			if (this.settingsFromTask || !(this.state instanceof Stopped)) {
-				// Not under a term or a request with other times: a renewal with a shorter
+				// Not under a term or a request with other times: a renewal with a
+				// shorter
 				// TTL would shorten the lease and not what is believed of it, and an
 				// answer to a shorter request would be taken for one to a longer.
 				throw new IllegalArgumentException(

@@ -69,7 +69,8 @@ final class ListenerDispatcher {
 			this.executor.execute(this::tellAll);
 		}
 		catch (Throwable ex) {
-			// The elector must not suffer from it; what is left is told with what follows.
+			// The elector must not suffer from it; what is left is told with what
+			// follows.
 			logger.error("No thread to call listeners of leadership; they will be called later", ex);
 		}
 	}

@@ -87,8 +87,7 @@ public record RoleSettings(Duration leaseTtl, Duration renewInterval, Duration s
 			throw new IllegalArgumentException("The %s '%s' must be at least '%s'".formatted(what, value, minimum));
 		}
 		if (value.compareTo(MAX_DURATION) > 0) {
-			throw new IllegalArgumentException(
-					"The %s '%s' must be at most '%s'".formatted(what, value, MAX_DURATION));
+			throw new IllegalArgumentException("The %s '%s' must be at most '%s'".formatted(what, value, MAX_DURATION));
 		}
 	}
 

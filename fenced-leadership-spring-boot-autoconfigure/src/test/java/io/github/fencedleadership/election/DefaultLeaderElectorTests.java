@@ -683,19 +683,20 @@ class DefaultLeaderElectorTests {
 			return results;
 		};
 		Work work = new Work();
-		DefaultLeaderElector elector = started(builder("a").listener(new RecordingListener()).clock(new ElectionClock() {
+		DefaultLeaderElector elector = started(
+				builder("a").listener(new RecordingListener()).clock(new ElectionClock() {
 
-			@Override
-			public long nanos() {
-				return clock.nanos();
-			}
+					@Override
+					public long nanos() {
+						return clock.nanos();
+					}
 
-			@Override
-			public long wallMillis() {
-				return clock.wallMillis() + suspended.get();
-			}
+					@Override
+					public long wallMillis() {
+						return clock.wallMillis() + suspended.get();
+					}
 
-		}));
+				}));
 		elector.register(LeaderTask.of("reports", work));
 		eventually().until(() -> !work.tokens.isEmpty());
 		assertThat(work.tokens).containsExactly(2L);

@@ -464,8 +464,8 @@ class ElectionCoreTests {
 		VirtualNode a = node("a");
 		a.register("reports");
 		ElectionCore.Round.LeaseCall call = onlyCall(a);
-		a.core.answered(call, this.clock.nanos(), this.clock.wallMillis(), new LeaseResult("reports",
-				LeaseResult.Outcome.REFUSED, 1, "other", null, Duration.ofSeconds(-1)));
+		a.core.answered(call, this.clock.nanos(), this.clock.wallMillis(),
+				new LeaseResult("reports", LeaseResult.Outcome.REFUSED, 1, "other", null, Duration.ofSeconds(-1)));
 		assertThat(a.core.nextRound()).isGreaterThan(this.clock.nanos());
 	}
 
