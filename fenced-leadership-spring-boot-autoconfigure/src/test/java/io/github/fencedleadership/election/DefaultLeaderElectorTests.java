@@ -622,6 +622,7 @@ class DefaultLeaderElectorTests {
 	}
 
 	@Test
+	@Timeout(60)
 	void aThreadThatHasEnteredAndEndsTheLastInterestDoesNotWaitForItself() {
 		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
 		LeaderElector.Registration registration = elector.register(LeaderTask.holding("reports"));
