@@ -355,7 +355,9 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		}
 		long start = this.clock.nanos();
 		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
-		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
+		// What a stop has left behind has had its time.
+		awaitUninterruptibly(() -> (this.session == null || this.core.isGone(interest)) ? 0
+				: Math.max(0, limit - (this.clock.nanos() - start)));
 	}
 
 	@Override
