@@ -784,11 +784,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			while (!this.ended) {
 				long now = DefaultLeaderElector.this.clock.nanos();
 				boolean heartbeat = now >= this.nextHeartbeat;
-				long nextCall = Math.max(this.releases.isEmpty() ? core.nextRound() : now, this.notBefore);
+				long nextRound = core.nextRound();
+				long nextCall = Math.max(this.releases.isEmpty() ? nextRound : now, this.notBefore);
 				if (now >= nextCall) {
-					Round round = core.beginRound();
-					this.releases.addAll(round.releaseCalls());
-					return new Turn(round.leaseCalls(), this.releases.poll(), heartbeat);
+					List<Round.LeaseCall> leaseCalls = List.of();
+					// Not for each of many releases, as it looks at every role.
+					if (now >= nextRound) {
+						Round round = core.beginRound();
+						this.releases.addAll(round.releaseCalls());
+						leaseCalls = round.leaseCalls();
+					}
+					return new Turn(leaseCalls, this.releases.poll(), heartbeat);
 				}
 				if (heartbeat) {
 					return new Turn(List.of(), null, true);

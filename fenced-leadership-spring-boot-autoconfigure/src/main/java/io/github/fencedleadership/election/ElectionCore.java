@@ -423,7 +423,7 @@ final class ElectionCore {
 		RoleState before = role.state;
 		RoleStateMachine.Step step = role.machine.next(before, event, this.clock.nanos(), this.random.getAsDouble());
 		role.state = step.state();
-		this.changed = this.changed || !role.state.equals(before);
+		this.changed = this.changed || role.state.due() != before.due() || role.state.timer() != before.timer();
 		for (RoleEffect effect : step.effects()) {
 			carryOut(role, effect, round, detail);
 		}
