@@ -50,12 +50,25 @@ public final class FencingContext {
 	/**
 	 * Let the calling thread act in a term, within the context it has already.
 	 * @param bearer the term
-	 * @return ends it, on the same thread
+	 * @return ends it, on the same thread, and nothing else
 	 */
 	public static Scope enter(Bearer bearer) {
-		FencingContext outer = CURRENT.get();
-		CURRENT.set(new FencingContext(Objects.requireNonNull(bearer, "'bearer' must not be null"), outer));
-		return () -> restore(outer);
+		CURRENT.set(new FencingContext(Objects.requireNonNull(bearer, "'bearer' must not be null"), CURRENT.get()));
+		return () -> restore(without(CURRENT.get(), bearer));
+	}
+
+	/**
+	 * Take out one term, which need not be the innermost if scopes are closed out of
+	 * order.
+	 */
+	private static @Nullable FencingContext without(@Nullable FencingContext context, Bearer removed) {
+		if (context == null) {
+			return null;
+		}
+		if (context.bearer.equals(removed)) {
+			return context.outer;
+		}
+		return new FencingContext(context.bearer, without(context.outer, removed));
 	}
 
 	/**
