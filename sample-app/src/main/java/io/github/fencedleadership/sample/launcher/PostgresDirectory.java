@@ -1,0 +1,88 @@
+package io.github.fencedleadership.sample.launcher;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The temporary directory that a PostgreSQL server keeps its data in.
+ *
+ * @param path the path
+ */
+record PostgresDirectory(Path path) {
+
+	static PostgresDirectory create() throws IOException {
+		return new PostgresDirectory(Files.createTempDirectory("fenced-leadership-sample-postgres"));
+	}
+
+	/**
+	 * Return the server.
+	 * @return the process, empty if there is none
+	 */
+	Optional<ProcessHandle> server() {
+		try {
+			String pid = Files.readAllLines(this.path.resolve("postmaster.pid")).get(0);
+			return ProcessHandle.of(Long.parseLong(pid.trim()));
+		}
+		catch (IOException | RuntimeException ex) {
+			return Optional.empty();
+		}
+	}
+
+	/**
+	 * Kill the server if it is still there, and delete what it kept.
+	 */
+	void dispose() {
+		server().ifPresent(PostgresDirectory::kill);
+		try {
+			Files.walkFileTree(this.path, new Deletion());
+		}
+		catch (IOException ex) {
+			// Temporary files: the system deletes them some day.
+		}
+	}
+
+	private static void kill(ProcessHandle server) {
+		server.destroyForcibly();
+		try {
+			server.onExit().get(10, TimeUnit.SECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			// Nothing is left to be tried.
+		}
+	}
+
+	private static final class Deletion extends SimpleFileVisitor<Path> {
+
+		@Override
+		public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+			Files.deleteIfExists(file);
+			return FileVisitResult.CONTINUE;
+		}
+
+		@Override
+		public FileVisitResult visitFileFailed(Path file, IOException failure) {
+			return FileVisitResult.CONTINUE;
+		}
+
+		@Override
+		public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException failure) throws IOException {
+			Files.deleteIfExists(directory);
+			return FileVisitResult.CONTINUE;
+		}
+
+	}
+
+}
