@@ -149,11 +149,11 @@ public final class ClusterLauncher {
 		text.append("\n----------------------------------------------------------------------\n");
 		text.append("The cluster is up. Each node tells who leads and who is alive:\n\n");
 		for (Node node : nodes) {
-			text.append("  %s (pid %d)  curl -s %s%n".formatted(node.process().name(), node.process().pid(),
+			text.append("  %s (pid %d)  curl -s %s\n".formatted(node.process().name(), node.process().pid(),
 					node.uri("/actuator/leadership")));
 		}
 		Node first = nodes.get(0);
-		text.append("  all of them         curl -s %s%n".formatted(first.uri("/actuator/nodes")));
+		text.append("  all nodes           curl -s %s\n".formatted(first.uri("/actuator/nodes")));
 		text.append("""
 
 				Find the leader of the role 'ledger', and try with its pid:

@@ -41,6 +41,8 @@ final class PostgresProcess {
 
 	private final List<ProcessHandle> nodes = new CopyOnWriteArrayList<>();
 
+	private final Thread starter = Thread.currentThread();
+
 	private final CountDownLatch started = new CountDownLatch(1);
 
 	private final CountDownLatch launcherGone = new CountDownLatch(1);
@@ -114,7 +116,7 @@ final class PostgresProcess {
 	private void stop() {
 		try {
 			this.launcherGone.await();
-			this.started.await(1, TimeUnit.MINUTES);
+			abandonStart();
 			awaitNodes();
 			EmbeddedPostgres postgres = this.postgres;
 			if (postgres != null) {
@@ -129,6 +131,14 @@ final class PostgresProcess {
 		}
 		finally {
 			this.directory.dispose();
+		}
+	}
+
+	private void abandonStart() throws InterruptedException {
+		if (this.started.getCount() > 0) {
+			this.starter.interrupt();
+			ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+			this.started.await(5, TimeUnit.SECONDS);
 		}
 	}
 
