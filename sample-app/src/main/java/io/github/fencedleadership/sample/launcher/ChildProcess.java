@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 
 /**
  * A Java process with this one's Java and class path. Its standard input stays open for
@@ -61,7 +62,7 @@ final class ChildProcess {
 
 	private static String absoluteClassPath() {
 		List<String> entries = new ArrayList<>();
-		for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+		for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
 			entries.add(Path.of(entry).toAbsolutePath().toString());
 		}
 		return String.join(File.pathSeparator, entries);
@@ -90,8 +91,12 @@ final class ChildProcess {
 		return this.process.isAlive();
 	}
 
-	CompletableFuture<Process> onExit() {
-		return this.process.onExit();
+	/**
+	 * Do something when the process has ended.
+	 * @param action is given the exit code
+	 */
+	void onExit(IntConsumer action) {
+		CompletableFuture<?> unused = this.process.onExit().thenAccept((process) -> action.accept(process.exitValue()));
 	}
 
 	/**

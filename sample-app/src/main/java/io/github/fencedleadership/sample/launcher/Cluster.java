@@ -79,10 +79,9 @@ final class Cluster implements AutoCloseable {
 					});
 			this.database = database;
 		}
-		database.onExit()
-			.thenAccept((process) -> port.completeExceptionally(new IOException(
-					"PostgreSQL did not start: its process ended with exit code '%d', see above for the reason"
-						.formatted(process.exitValue()))));
+		database.onExit((exitCode) -> port.completeExceptionally(new IOException(
+				"PostgreSQL did not start: its process ended with exit code '%d', see above for the reason"
+					.formatted(exitCode))));
 		String url = "jdbc:postgresql://localhost:%d/postgres".formatted(await(port));
 		synchronized (this) {
 			this.jdbcUrl = url;

@@ -84,7 +84,7 @@ public final class ClusterLauncher {
 		watchParent();
 		System.out.println("Starting PostgreSQL ...");
 		ChildProcess database = this.cluster.startDatabase();
-		database.onExit().thenRun(() -> end("PostgreSQL has ended, and so does the cluster."));
+		database.onExit((exitCode) -> end("PostgreSQL has ended, and so does the cluster."));
 		System.out.printf("Starting %d nodes ...%n", this.options.ports().size());
 		List<Node> nodes = startNodes();
 		for (Node node : nodes) {
@@ -98,10 +98,15 @@ public final class ClusterLauncher {
 	 * Maven, if killed, ends nothing that it started. So look after it from here.
 	 */
 	private void watchParent() {
-		ProcessHandle.current().parent().ifPresent((parent) -> parent.onExit().thenRun(() -> {
-			end("The process '%d' that started the cluster has ended, and so does the cluster."
-				.formatted(parent.pid()));
-		}));
+		ProcessHandle.current().parent().ifPresent((parent) -> {
+			Thread watch = new Thread(() -> {
+				parent.onExit().join();
+				end("The process '%d' that started the cluster has ended, and so does the cluster."
+					.formatted(parent.pid()));
+			}, "parent-watch");
+			watch.setDaemon(true);
+			watch.start();
+		});
 	}
 
 	private List<Node> startNodes() throws IOException {
@@ -110,11 +115,10 @@ public final class ClusterLauncher {
 		for (int port : this.options.ports()) {
 			String name = "node-" + (nodes.size() + 1);
 			ChildProcess process = this.cluster.startNode(name, port, this.options.nodeArguments());
-			process.onExit().thenAccept((exited) -> {
+			process.onExit((exitCode) -> {
 				int left = running.decrementAndGet();
 				if (!this.stopping.get()) {
-					System.out.printf("%n%s has ended with exit code %d, nodes left: %d%n%n", name, exited.exitValue(),
-							left);
+					System.out.printf("%n%s has ended with exit code %d, nodes left: %d%n%n", name, exitCode, left);
 				}
 				if (left == 0) {
 					end("No node is left, and so the cluster ends.");
