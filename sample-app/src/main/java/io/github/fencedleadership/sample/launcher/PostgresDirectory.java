@@ -39,10 +39,10 @@ record PostgresDirectory(Path path) {
 	}
 
 	/**
-	 * Kill the server if it is still there, and delete what it kept.
+	 * End the server if it is still there, and delete what it kept.
 	 */
 	void dispose() {
-		server().ifPresent(PostgresDirectory::kill);
+		server().ifPresent(PostgresDirectory::end);
 		try {
 			Files.walkFileTree(this.path, new Deletion());
 		}
@@ -51,16 +51,26 @@ record PostgresDirectory(Path path) {
 		}
 	}
 
-	private static void kill(ProcessHandle server) {
-		server.destroyForcibly();
+	private static void end(ProcessHandle server) {
+		// Only if it is not killed does it return what it shares with its own children.
+		server.destroy();
+		if (!awaitExit(server)) {
+			server.destroyForcibly();
+			awaitExit(server);
+		}
+	}
+
+	private static boolean awaitExit(ProcessHandle server) {
 		try {
-			server.onExit().get(10, TimeUnit.SECONDS);
+			server.onExit().get(5, TimeUnit.SECONDS);
+			return true;
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
+			return false;
 		}
 		catch (ExecutionException | TimeoutException ex) {
-			// Nothing is left to be tried.
+			return false;
 		}
 	}
 

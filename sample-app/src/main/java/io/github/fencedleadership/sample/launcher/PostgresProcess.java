@@ -116,7 +116,10 @@ final class PostgresProcess {
 	private void stop() {
 		try {
 			this.launcherGone.await();
-			abandonStart();
+			if (this.started.getCount() > 0) {
+				abandonStart();
+				return;
+			}
 			awaitNodes();
 			EmbeddedPostgres postgres = this.postgres;
 			if (postgres != null) {
@@ -127,7 +130,7 @@ final class PostgresProcess {
 			Thread.currentThread().interrupt();
 		}
 		catch (IOException ex) {
-			// Is killed below.
+			// Is ended below.
 		}
 		finally {
 			this.directory.dispose();
@@ -135,11 +138,9 @@ final class PostgresProcess {
 	}
 
 	private void abandonStart() throws InterruptedException {
-		if (this.started.getCount() > 0) {
-			this.starter.interrupt();
-			ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
-			this.started.await(5, TimeUnit.SECONDS);
-		}
+		this.starter.interrupt();
+		ProcessHandle.current().descendants().forEach(ProcessHandle::destroy);
+		this.started.await(5, TimeUnit.SECONDS);
 	}
 
 	private void awaitNodes() throws InterruptedException {
