@@ -31,7 +31,13 @@ public record LeaderTask(String role, String description, @Nullable RoleSettings
 	 * @return the task
 	 */
 	public static LeaderTask of(String role, LeaderWork work) {
-		return new LeaderTask(role, work.getClass().getName(), null, Objects.requireNonNull(work));
+		Objects.requireNonNull(work, "'work' must not be null");
+		return new LeaderTask(role, describe(work.getClass().getName()), null, work);
+	}
+
+	private static String describe(String className) {
+		int lambda = className.indexOf("$$Lambda");
+		return (lambda < 0) ? className : className.substring(0, lambda) + " (lambda)";
 	}
 
 	/**

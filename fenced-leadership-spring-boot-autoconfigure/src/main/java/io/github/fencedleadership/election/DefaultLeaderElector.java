@@ -1,0 +1,1030 @@
+package io.github.fencedleadership.election;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import io.github.fencedleadership.election.ElectionCore.Interest;
+import io.github.fencedleadership.election.ElectionCore.Round;
+import io.github.fencedleadership.fencing.FencingToken;
+import io.github.fencedleadership.lease.LeaseRequest;
+import io.github.fencedleadership.lease.LeaseResult;
+import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.membership.Node;
+import io.github.fencedleadership.membership.NodeRegistry;
+
+/**
+ * The {@link LeaderElector} of one node, on any {@link LeaseStore}.
+ * <p>
+ * Threads: one talks to the store and the registry, and nothing else; one watches the
+ * deadlines and never touches the store; one calls the listeners; and one runs each piece
+ * of work while it runs. The first is not a daemon: like a scheduler, an elector that
+ * contends keeps its process alive until it is stopped.
+ * <p>
+ * Life: {@link #start()} makes the node known, {@link #contend()} begins to contend,
+ * {@link #drain(Runnable)} gives all roles up, {@link #stop()} ends the rest. The elector
+ * can be started again, as a new incarnation. Tasks stay registered throughout.
+ */
+public final class DefaultLeaderElector implements LeaderElector, AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(DefaultLeaderElector.class);
+
+	private static final SecureRandom INCARNATIONS = new SecureRandom();
+
+	private static final int INCARNATION_BYTES = 6;
+
+	/**
+	 * The longest name of a node that is accepted.
+	 */
+	public static final int MAX_OWNER_NAME_LENGTH = Node.MAX_ID_LENGTH - 2 * INCARNATION_BYTES - 1;
+
+	private static final Pattern OWNER_NAME = Pattern.compile("[^#\\s\\p{Cntrl}]{1," + MAX_OWNER_NAME_LENGTH + "}");
+
+	private static final long FIRST_STORE_RETRY = Duration.ofMillis(100).toNanos();
+
+	private final LeaseStore leaseStore;
+
+	private final @Nullable NodeRegistry nodeRegistry;
+
+	private final Function<String, Node> node;
+
+	private final String ownerName;
+
+	private final RoleSettings defaults;
+
+	private final Map<String, RoleSettings> roleSettings;
+
+	private final Duration heartbeatInterval;
+
+	private final long smallestRenewInterval;
+
+	private final Duration drainTimeout;
+
+	private final ThreadFactory workThreads;
+
+	private final ElectionClock clock;
+
+	private final ListenerDispatcher listeners;
+
+	private final ReentrantLock lock = new ReentrantLock();
+
+	private final Condition storeWork = this.lock.newCondition();
+
+	private final Condition timers = this.lock.newCondition();
+
+	private final Condition progress = this.lock.newCondition();
+
+	/**
+	 * What has been decided under the lock and is done without it.
+	 */
+	private List<Runnable> actions = new ArrayList<>();
+
+	private final ElectionCore core;
+
+	private final CountDownLatch closed = new CountDownLatch(1);
+
+	private @Nullable Session session;
+
+	private volatile @Nullable String ownerId;
+
+	private DefaultLeaderElector(Builder builder) {
+		this.leaseStore = builder.leaseStore;
+		this.nodeRegistry = builder.nodeRegistry;
+		this.node = builder.node;
+		this.ownerName = builder.ownerName;
+		this.defaults = builder.defaults;
+		this.roleSettings = Map.copyOf(builder.roleSettings);
+		this.heartbeatInterval = (builder.heartbeatInterval != null) ? builder.heartbeatInterval
+				: this.defaults.renewInterval();
+		this.smallestRenewInterval = Stream.concat(Stream.of(this.defaults), this.roleSettings.values().stream())
+			.mapToLong((settings) -> settings.renewInterval().toNanos())
+			.min()
+			.getAsLong();
+		this.drainTimeout = builder.drainTimeout;
+		this.workThreads = builder.workThreads;
+		this.clock = builder.clock;
+		this.listeners = new ListenerDispatcher(builder.listeners);
+		this.core = new ElectionCore(this.clock, () -> ThreadLocalRandom.current().nextDouble(), new Host(),
+				(role) -> this.roleSettings.getOrDefault(role, this.defaults), this.drainTimeout);
+	}
+
+	/**
+	 * Build an elector.
+	 * @param leaseStore where the leases are
+	 * @return a builder
+	 */
+	public static Builder builder(LeaseStore leaseStore) {
+		return new Builder(leaseStore);
+	}
+
+	// Life
+
+	/**
+	 * Start as a new incarnation: make the node known. Does nothing if the elector is
+	 * running.
+	 * @throws IllegalStateException if the elector is closed
+	 */
+	public void start() {
+		locked(() -> {
+			if (this.closed.getCount() == 0) {
+				throw new IllegalStateException("The elector of '%s' is closed".formatted(this.ownerName));
+			}
+			if (this.session != null) {
+				return;
+			}
+			byte[] incarnation = new byte[INCARNATION_BYTES];
+			INCARNATIONS.nextBytes(incarnation);
+			String id = this.ownerName + "#" + HexFormat.of().formatHex(incarnation);
+			this.ownerId = id;
+			this.core.start(id);
+			this.session = new Session(id, this.clock.nanos());
+			this.session.start();
+		});
+	}
+
+	/**
+	 * Begin to contend for all roles that are registered, now or later.
+	 * @throws IllegalStateException if the elector has not been started
+	 */
+	public void contend() {
+		locked(() -> {
+			if (this.session == null) {
+				throw new IllegalStateException("The elector of '%s' has not been started".formatted(this.ownerName));
+			}
+			this.core.contend();
+		});
+	}
+
+	/**
+	 * Give all roles up: tell all work to end, and release each role as soon as its own
+	 * work has ended. Leases are renewed meanwhile, for the drain timeout at most.
+	 * Returns at once.
+	 * @param whenDrained is called once, on another thread, when all is released or what
+	 * is left is not worth waiting for
+	 */
+	public void drain(Runnable whenDrained) {
+		Objects.requireNonNull(whenDrained, "'whenDrained' must not be null");
+		locked(this.core::stop);
+		Thread thread = new Thread(() -> {
+			try {
+				awaitDrained();
+			}
+			finally {
+				whenDrained.run();
+			}
+		}, "fenced-leadership-drain");
+		thread.setDaemon(true);
+		thread.start();
+	}
+
+	/**
+	 * Stop: {@link #drain(Runnable) drain} and wait for it, renew nothing any more, and
+	 * remove the node from the registry. Work that will not end is left behind with its
+	 * lease, which lapses. Does nothing if the elector is not running.
+	 */
+	public void stop() {
+		Session stopping = locked(() -> {
+			if (this.session != null) {
+				this.core.stop();
+			}
+			return this.session;
+		});
+		if (stopping == null) {
+			return;
+		}
+		awaitDrained();
+		locked(() -> {
+			if (this.session == stopping) {
+				this.core.activeWork().forEach(this::reportLeftBehind);
+				this.core.abandon();
+				this.session = null;
+				stopping.end();
+			}
+		});
+		stopping.awaitEnd();
+	}
+
+	/**
+	 * Stop for good. Callers of {@link #run} return.
+	 */
+	@Override
+	public void close() {
+		this.closed.countDown();
+		stop();
+		this.listeners.close();
+	}
+
+	/**
+	 * Return whether the elector has been started and not been stopped.
+	 * @return {@code true} if it is running
+	 */
+	public boolean isRunning() {
+		return locked(() -> this.session != null);
+	}
+
+	private void awaitDrained() {
+		long start = this.clock.nanos();
+		long workLimit = this.drainTimeout.toNanos();
+		long releaseLimit = workLimit + this.defaults.renewInterval().toNanos();
+		awaitUninterruptibly(() -> {
+			long waited = this.clock.nanos() - start;
+			if (this.core.isStopped() || waited >= releaseLimit) {
+				return 0;
+			}
+			if (waited < workLimit) {
+				return workLimit - waited;
+			}
+			return this.core.isReleasing() ? releaseLimit - waited : 0;
+		});
+	}
+
+	/**
+	 * Wait under the lock until nothing is left to wait for. An interrupt does not cut
+	 * the wait short: what is waited for is bounded, and leaving earlier would leave a
+	 * lease behind.
+	 * @param left how many nanoseconds to wait at most, 0 to end the wait
+	 */
+	private void awaitUninterruptibly(LongSupplier left) {
+		boolean interrupted = false;
+		this.lock.lock();
+		try {
+			long nanos = left.getAsLong();
+			while (nanos > 0) {
+				try {
+					this.progress.awaitNanos(nanos);
+				}
+				catch (InterruptedException ex) {
+					interrupted = true;
+				}
+				nanos = left.getAsLong();
+			}
+		}
+		finally {
+			this.lock.unlock();
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	private void reportLeftBehind(ActiveWork work) {
+		logger.warn(
+				"Work '%s' of role '%s' has not ended within the drain timeout '%s'. It is left behind, and its lease left to lapse.%s"
+					.formatted(work.task().description(), work.role(), this.drainTimeout, stackOf(work)));
+	}
+
+	// LeaderElector
+
+	@Override
+	public String ownerId() {
+		String id = this.ownerId;
+		if (id == null) {
+			throw new IllegalStateException("The elector of '%s' has never been started".formatted(this.ownerName));
+		}
+		return id;
+	}
+
+	@Override
+	public Registration register(LeaderTask task) {
+		Objects.requireNonNull(task, "'task' must not be null");
+		Interest interest = locked(() -> this.core.register(task));
+		return () -> unregister(interest);
+	}
+
+	private void unregister(Interest interest) {
+		locked(() -> this.core.unregister(interest));
+		long start = this.clock.nanos();
+		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
+		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
+	}
+
+	@Override
+	public void run(String role, LeaderWork work) throws InterruptedException {
+		Registration registration = register(LeaderTask.of(role, work));
+		try {
+			this.closed.await();
+		}
+		finally {
+			registration.close();
+		}
+	}
+
+	@Override
+	public Optional<Scope> enter(String role) {
+		Leadership current = CurrentLeadership.get(role);
+		if (current instanceof ActiveWork outer && outer.thread() == Thread.currentThread()
+				&& outer.term().clock() == this.clock) {
+			// The thread is work of the term already, and stays so for its outer scope.
+			return outer.isHeld() ? Optional.of(new NestedScope(outer)) : Optional.empty();
+		}
+		this.lock.lock();
+		try {
+			ActiveWork work = this.core.enter(role);
+			return Optional.ofNullable(work).map(WorkScope::new);
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	@Override
+	public boolean stepDown(String role) {
+		return locked(() -> this.core.stepDown(role));
+	}
+
+	@Override
+	public List<RoleStatus> statuses() {
+		return locked(() -> List.copyOf(this.core.statuses()));
+	}
+
+	@Override
+	public Optional<RoleStatus> status(String role) {
+		return locked(() -> Optional.ofNullable(this.core.status(role)));
+	}
+
+	// Work
+
+	private void startWork(ActiveWork work) {
+		try {
+			Thread thread = this.workThreads.newThread(() -> doWork(work));
+			thread.start();
+		}
+		catch (Throwable ex) {
+			workEnded(work, ex);
+		}
+	}
+
+	private void doWork(ActiveWork work) {
+		LeaderWork body = Objects.requireNonNull(work.task().work());
+		Throwable failure = null;
+		try {
+			if (work.begin()) {
+				Runnable unbind = CurrentLeadership.bind(work);
+				try {
+					body.lead(work);
+				}
+				finally {
+					unbind.run();
+				}
+			}
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		work.finish();
+		workEnded(work, failure);
+	}
+
+	private void workEnded(ActiveWork work, @Nullable Throwable failure) {
+		if (failure != null) {
+			if (work.term().isHeld()) {
+				logger.warn("Work '%s' of role '%s' failed".formatted(work.task().description(), work.role()), failure);
+			}
+			else if (logger.isDebugEnabled()) {
+				logger.debug("Work '%s' of role '%s' ended with an exception after its term"
+					.formatted(work.task().description(), work.role()), failure);
+			}
+		}
+		locked(() -> this.core.workEnded(work, failure));
+	}
+
+	private static String stackOf(ActiveWork work) {
+		Thread thread = work.thread();
+		if (thread == null) {
+			return "";
+		}
+		StringBuilder stack = new StringBuilder(" Thread '").append(thread.getName()).append("' is at:");
+		for (StackTraceElement element : thread.getStackTrace()) {
+			stack.append(System.lineSeparator()).append("\tat ").append(element);
+		}
+		return stack.toString();
+	}
+
+	// The lock
+
+	private void locked(Runnable change) {
+		locked(() -> {
+			change.run();
+			return null;
+		});
+	}
+
+	private <T extends @Nullable Object> T locked(Supplier<T> change) {
+		List<Runnable> decided;
+		T result;
+		this.lock.lock();
+		try {
+			result = change.get();
+		}
+		finally {
+			decided = this.actions;
+			this.actions = new ArrayList<>();
+			if (this.core.takeChanged()) {
+				// Only then: the threads that are woken here come through here too.
+				this.storeWork.signalAll();
+				this.timers.signalAll();
+			}
+			this.progress.signalAll();
+			this.lock.unlock();
+		}
+		decided.forEach(DefaultLeaderElector::runContained);
+		return result;
+	}
+
+	private static void runContained(Runnable action) {
+		try {
+			action.run();
+		}
+		catch (Throwable ex) {
+			logger.error("Unexpected failure of the elector", ex);
+		}
+	}
+
+	/**
+	 * Carries out what the core decides. Called under the lock.
+	 */
+	private final class Host implements ElectionCore.Host {
+
+		@Override
+		public void start(ActiveWork work) {
+			DefaultLeaderElector.this.actions.add(() -> startWork(work));
+		}
+
+		@Override
+		public void interrupt(ActiveWork work) {
+			DefaultLeaderElector.this.actions.add(work::interrupt);
+		}
+
+		@Override
+		public void granted(FencingToken token, Duration ttl) {
+			DefaultLeaderElector.this.listeners.granted(token);
+			DefaultLeaderElector.this.actions.add(() -> logger.info("Leading role '%s' with fencing token '%d' as '%s'"
+				.formatted(token.role(), token.value(), DefaultLeaderElector.this.ownerId)));
+		}
+
+		@Override
+		public void revoked(FencingToken token, RevocationReason reason, @Nullable String detail) {
+			DefaultLeaderElector.this.listeners.revoked(token, reason);
+			String message = "No longer leading role '%s' with fencing token '%d': %s%s".formatted(token.role(),
+					token.value(), reason, (detail != null) ? " (" + detail + ")" : "");
+			DefaultLeaderElector.this.actions.add(() -> {
+				switch (reason) {
+					case LEASE_LOST, DEADLINE_PASSED, CLOCK_JUMPED -> logger.warn(message);
+					default -> logger.info(message);
+				}
+			});
+		}
+
+		@Override
+		public void stalled(ActiveWork work, Duration silence) {
+			String stack = stackOf(work);
+			DefaultLeaderElector.this.actions.add(() -> logger
+				.warn("Work '%s' of role '%s' has shown no progress for '%s' and loses its leadership.%s"
+					.formatted(work.task().description(), work.role(), silence, stack)));
+		}
+
+		@Override
+		public void silent(ActiveWork work, Duration silence) {
+			String stack = stackOf(work);
+			DefaultLeaderElector.this.actions.add(() -> logger.warn(
+					"Work '%s' of role '%s' has shown no progress for '%s'. If that is too long, set a stall timeout for the role and call 'Leadership.progress()' from the work.%s"
+						.formatted(work.task().description(), work.role(), silence, stack)));
+		}
+
+	}
+
+	/**
+	 * A thread in a term.
+	 */
+	private final class WorkScope implements Scope {
+
+		private final ActiveWork work;
+
+		private final Runnable unbind;
+
+		private boolean open = true;
+
+		WorkScope(ActiveWork work) {
+			this.work = work;
+			if (!work.begin()) {
+				Thread.currentThread().interrupt();
+			}
+			this.unbind = CurrentLeadership.bind(work);
+		}
+
+		@Override
+		public Leadership leadership() {
+			return this.work;
+		}
+
+		@Override
+		public void close() {
+			if (this.work.thread() != Thread.currentThread()) {
+				throw new IllegalStateException(
+						"The scope of role '%s' was opened by thread '%s' and must be closed by it"
+							.formatted(this.work.role(), this.work.thread()));
+			}
+			if (this.open) {
+				this.open = false;
+				this.unbind.run();
+				this.work.finish();
+				locked(() -> DefaultLeaderElector.this.core.workEnded(this.work, null));
+			}
+		}
+
+	}
+
+	private record NestedScope(ActiveWork work) implements Scope {
+
+		@Override
+		public Leadership leadership() {
+			return this.work;
+		}
+
+		@Override
+		public void close() {
+			// The outer scope is closed by whoever opened it.
+		}
+
+	}
+
+	/**
+	 * The threads between a start and a stop.
+	 */
+	private final class Session {
+
+		private final String ownerId;
+
+		private final Thread storeThread;
+
+		private final Thread timerThread;
+
+		private boolean ended;
+
+		private long nextHeartbeat;
+
+		private long notBefore;
+
+		private int failures;
+
+		private boolean heartbeatFailing;
+
+		/**
+		 * Releases that wait for their turn, only touched by the renewal thread.
+		 */
+		private final Deque<Round.ReleaseCall> releases = new ArrayDeque<>();
+
+		Session(String ownerId, long now) {
+			this.ownerId = ownerId;
+			this.nextHeartbeat = (DefaultLeaderElector.this.nodeRegistry != null) ? now : RoleState.NEVER;
+			this.notBefore = now;
+			this.storeThread = new Thread(this::talkToStore, "fenced-leadership-renewal");
+			this.timerThread = new Thread(this::watchDeadlines, "fenced-leadership-deadline");
+			this.storeThread.setDaemon(false);
+			this.timerThread.setDaemon(true);
+		}
+
+		void start() {
+			this.storeThread.start();
+			this.timerThread.start();
+		}
+
+		void awaitEnd() {
+			if (Thread.currentThread() == this.storeThread) {
+				return;
+			}
+			long limit = DefaultLeaderElector.this.drainTimeout.toMillis() + 1000;
+			boolean interrupted = Thread.interrupted();
+			try {
+				this.storeThread.join(limit);
+				if (this.storeThread.isAlive()) {
+					logger.warn("A call of the store has not returned within the drain timeout; it is left behind");
+					this.storeThread.interrupt();
+				}
+			}
+			catch (InterruptedException ex) {
+				interrupted = true;
+			}
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
+		/**
+		 * Called under the lock.
+		 */
+		void end() {
+			this.ended = true;
+			DefaultLeaderElector.this.storeWork.signalAll();
+			DefaultLeaderElector.this.timers.signalAll();
+		}
+
+		// The deadline thread
+
+		private void watchDeadlines() {
+			boolean running = true;
+			while (running) {
+				try {
+					running = locked(this::awaitAndTick);
+				}
+				catch (Throwable ex) {
+					logger.error("Unexpected failure while watching deadlines", ex);
+				}
+			}
+		}
+
+		private boolean awaitAndTick() {
+			if (!this.ended) {
+				awaitUntil(DefaultLeaderElector.this.timers, DefaultLeaderElector.this.core.nextTimer());
+				DefaultLeaderElector.this.core.tick();
+			}
+			return !this.ended;
+		}
+
+		/**
+		 * Wait for an instant or a change; the callers look again at what they wait for.
+		 */
+		@SuppressWarnings("WaitNotInLoop")
+		private void awaitUntil(Condition condition, long instant) {
+			try {
+				long left = instant - DefaultLeaderElector.this.clock.nanos();
+				if (left > 0) {
+					condition.awaitNanos(left);
+				}
+			}
+			catch (InterruptedException ex) {
+				// Nobody has a reason to interrupt these threads, and they must not stop.
+			}
+		}
+
+		// The renewal thread
+
+		private void talkToStore() {
+			boolean running = true;
+			while (running) {
+				try {
+					Turn turn = locked(this::awaitTurn);
+					running = turn != null;
+					if (turn != null) {
+						take(turn);
+					}
+				}
+				catch (Throwable ex) {
+					logger.error("Unexpected failure of the renewal thread, which goes on", ex);
+					locked(this::backOff);
+				}
+			}
+			deregister();
+		}
+
+		private @Nullable Turn awaitTurn() {
+			ElectionCore core = DefaultLeaderElector.this.core;
+			while (!this.ended) {
+				long now = DefaultLeaderElector.this.clock.nanos();
+				boolean heartbeat = now >= this.nextHeartbeat;
+				long nextCall = Math.max(this.releases.isEmpty() ? core.nextRound() : now, this.notBefore);
+				if (now >= nextCall) {
+					Round round = core.beginRound();
+					this.releases.addAll(round.releaseCalls());
+					return new Turn(round.leaseCalls(), this.releases.poll(), heartbeat);
+				}
+				if (heartbeat) {
+					return new Turn(List.of(), null, true);
+				}
+				awaitUntil(DefaultLeaderElector.this.storeWork, Math.min(nextCall, this.nextHeartbeat));
+			}
+			return null;
+		}
+
+		private void take(Turn turn) {
+			// One release a turn, so that many of them do not hold up a renewal.
+			if (!turn.leaseCalls().isEmpty()) {
+				requestLeases(turn.leaseCalls());
+			}
+			if (turn.releaseCall() != null) {
+				release(turn.releaseCall());
+			}
+			if (turn.heartbeat()) {
+				heartbeat();
+			}
+		}
+
+		private void requestLeases(List<Round.LeaseCall> calls) {
+			List<LeaseRequest> requests = calls.stream().map(Round.LeaseCall::request).toList();
+			// Before the request is sent: what is counted from here is never too much.
+			long sentAt = DefaultLeaderElector.this.clock.nanos();
+			long wallSentAt = DefaultLeaderElector.this.clock.wallMillis();
+			Map<String, LeaseResult> results = new HashMap<>();
+			boolean answered = call(() -> DefaultLeaderElector.this.leaseStore.tryAcquireOrRenew(this.ownerId, requests)
+				.forEach((result) -> results.put(result.role(), result)));
+			locked(() -> {
+				for (Round.LeaseCall call : calls) {
+					LeaseResult result = results.get(call.request().role());
+					if (answered && result != null) {
+						DefaultLeaderElector.this.core.answered(call, sentAt, wallSentAt, result);
+					}
+					else {
+						DefaultLeaderElector.this.core.unanswered(call.request().role(), call.requestId());
+					}
+				}
+			});
+		}
+
+		private void release(Round.ReleaseCall call) {
+			boolean answered = call(() -> {
+				OptionalLong token = call.token().isPresent() ? call.token() : findOwnToken(call);
+				if (token.isPresent()) {
+					DefaultLeaderElector.this.leaseStore.release(call.role(), call.ownerId(), token.getAsLong());
+				}
+			});
+			locked(() -> {
+				if (answered) {
+					DefaultLeaderElector.this.core.released(call);
+				}
+				else {
+					DefaultLeaderElector.this.core.unanswered(call.role(), call.requestId());
+				}
+			});
+		}
+
+		private OptionalLong findOwnToken(Round.ReleaseCall call) {
+			return DefaultLeaderElector.this.leaseStore.find(call.role())
+				.filter((lease) -> lease.ownerId().equals(call.ownerId()) && lease.isLive())
+				.map((lease) -> OptionalLong.of(lease.fencingToken()))
+				.orElse(OptionalLong.empty());
+		}
+
+		private boolean call(Runnable storeCall) {
+			try {
+				storeCall.run();
+			}
+			catch (Throwable ex) {
+				if (this.failures == 0) {
+					logger.warn(
+							"The lease store does not answer. Roles that are led are kept until their deadline, and contention goes on",
+							ex);
+				}
+				else {
+					logger.debug("The lease store does not answer", ex);
+				}
+				locked(this::backOff);
+				return false;
+			}
+			if (this.failures > 0) {
+				logger.info("The lease store answers again after %d failed call(s)".formatted(this.failures));
+				this.failures = 0;
+			}
+			return true;
+		}
+
+		private void backOff() {
+			this.failures++;
+			double delay = Math.min(FIRST_STORE_RETRY * Math.pow(2, this.failures - 1),
+					DefaultLeaderElector.this.smallestRenewInterval / 4.0);
+			this.notBefore = DefaultLeaderElector.this.clock.nanos()
+					+ (long) (delay * (1 + ThreadLocalRandom.current().nextDouble() / 4));
+		}
+
+		private void heartbeat() {
+			NodeRegistry registry = Objects.requireNonNull(DefaultLeaderElector.this.nodeRegistry);
+			this.nextHeartbeat = DefaultLeaderElector.this.clock.nanos()
+					+ DefaultLeaderElector.this.heartbeatInterval.toNanos();
+			try {
+				registry.heartbeat(DefaultLeaderElector.this.node.apply(this.ownerId));
+				this.heartbeatFailing = false;
+			}
+			catch (Throwable ex) {
+				if (!this.heartbeatFailing) {
+					logger.warn(
+							"The node registry does not answer. Other nodes will miss this one; leadership does not depend on it",
+							ex);
+				}
+				this.heartbeatFailing = true;
+			}
+		}
+
+		private void deregister() {
+			if (DefaultLeaderElector.this.nodeRegistry == null) {
+				return;
+			}
+			try {
+				DefaultLeaderElector.this.nodeRegistry.deregister(this.ownerId);
+			}
+			catch (Throwable ex) {
+				logger.warn("Node '%s' could not be removed from the registry; it will lapse".formatted(this.ownerId),
+						ex);
+			}
+		}
+
+	}
+
+	/**
+	 * What the renewal thread does next.
+	 */
+	private record Turn(List<Round.LeaseCall> leaseCalls, Round.@Nullable ReleaseCall releaseCall, boolean heartbeat) {
+
+	}
+
+	/**
+	 * Builds a {@link DefaultLeaderElector}.
+	 */
+	public static final class Builder {
+
+		private final LeaseStore leaseStore;
+
+		private @Nullable NodeRegistry nodeRegistry;
+
+		private Function<String, Node> node = Builder::thisProcess;
+
+		private String ownerName = hostName();
+
+		private RoleSettings defaults = RoleSettings.of(RoleSettings.DEFAULT_LEASE_TTL);
+
+		private Map<String, RoleSettings> roleSettings = Map.of();
+
+		private @Nullable Duration heartbeatInterval;
+
+		private Duration drainTimeout = Duration.ofSeconds(20);
+
+		private ThreadFactory workThreads = new WorkThreadFactory();
+
+		private ElectionClock clock = ElectionClock.system();
+
+		private final List<LeadershipListener> listeners = new ArrayList<>();
+
+		private Builder(LeaseStore leaseStore) {
+			this.leaseStore = Objects.requireNonNull(leaseStore, "'leaseStore' must not be null");
+		}
+
+		/**
+		 * Make the node known to a registry, with what a process knows of itself.
+		 * @param nodeRegistry the registry
+		 * @return this builder
+		 */
+		public Builder nodeRegistry(NodeRegistry nodeRegistry) {
+			this.nodeRegistry = nodeRegistry;
+			return this;
+		}
+
+		/**
+		 * Set how the node describes itself to the registry.
+		 * @param node from owner id to node
+		 * @return this builder
+		 */
+		public Builder node(Function<String, Node> node) {
+			this.node = node;
+			return this;
+		}
+
+		/**
+		 * Set the name of the node, the first part of its owner id. The host name by
+		 * default.
+		 * @param ownerName 1 to {@value DefaultLeaderElector#MAX_OWNER_NAME_LENGTH}
+		 * characters
+		 * @return this builder
+		 * @throws IllegalArgumentException if the name is empty, too long, or has a
+		 * {@code #} or a control character
+		 */
+		public Builder ownerName(String ownerName) {
+			if (!OWNER_NAME.matcher(ownerName).matches()) {
+				throw new IllegalArgumentException(
+						"Owner name '%s' must have 1 to %d characters and neither '#' nor blanks nor control characters"
+							.formatted(ownerName, MAX_OWNER_NAME_LENGTH));
+			}
+			this.ownerName = ownerName;
+			return this;
+		}
+
+		/**
+		 * Set the settings of roles that have none of their own.
+		 * @param defaults the settings
+		 * @return this builder
+		 */
+		public Builder settings(RoleSettings defaults) {
+			this.defaults = defaults;
+			return this;
+		}
+
+		/**
+		 * Set the settings of single roles.
+		 * @param roleSettings the settings by role
+		 * @return this builder
+		 */
+		public Builder roleSettings(Map<String, RoleSettings> roleSettings) {
+			this.roleSettings = roleSettings;
+			return this;
+		}
+
+		/**
+		 * Set how often the node reports that it is alive. The renew interval by default.
+		 * @param heartbeatInterval the interval
+		 * @return this builder
+		 */
+		public Builder heartbeatInterval(Duration heartbeatInterval) {
+			this.heartbeatInterval = heartbeatInterval;
+			return this;
+		}
+
+		/**
+		 * Set for how long a stop or a step-down waits for work to end, while its lease
+		 * is still renewed. 20 seconds by default.
+		 * @param drainTimeout the timeout
+		 * @return this builder
+		 */
+		public Builder drainTimeout(Duration drainTimeout) {
+			this.drainTimeout = drainTimeout;
+			return this;
+		}
+
+		/**
+		 * Set where the threads of work come from, one per piece of work that runs.
+		 * Daemon threads by default.
+		 * @param workThreads makes a new thread at every call
+		 * @return this builder
+		 */
+		public Builder workThreads(ThreadFactory workThreads) {
+			this.workThreads = workThreads;
+			return this;
+		}
+
+		/**
+		 * Add a listener.
+		 * @param listener the listener
+		 * @return this builder
+		 */
+		public Builder listener(LeadershipListener listener) {
+			this.listeners.add(Objects.requireNonNull(listener, "'listener' must not be null"));
+			return this;
+		}
+
+		Builder clock(ElectionClock clock) {
+			this.clock = clock;
+			return this;
+		}
+
+		/**
+		 * Build the elector, which is not started.
+		 * @return a new elector
+		 */
+		public DefaultLeaderElector build() {
+			return new DefaultLeaderElector(this);
+		}
+
+		private static Node thisProcess(String id) {
+			Instant startedAt = ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH);
+			return new Node(id, hostName(), ProcessHandle.current().pid(), null, startedAt, startedAt);
+		}
+
+		private static String hostName() {
+			try {
+				String name = InetAddress.getLocalHost().getHostName().replaceAll("[#\\s\\p{Cntrl}]", "-");
+				return name.substring(0, Math.min(name.length(), MAX_OWNER_NAME_LENGTH));
+			}
+			catch (UnknownHostException ex) {
+				return "localhost";
+			}
+		}
+
+	}
+
+	private static final class WorkThreadFactory implements ThreadFactory {
+
+		private final AtomicInteger count = new AtomicInteger();
+
+		@Override
+		public Thread newThread(Runnable work) {
+			Thread thread = new Thread(work, "fenced-leadership-work-" + this.count.incrementAndGet());
+			thread.setDaemon(true);
+			return thread;
+		}
+
+	}
+
+}

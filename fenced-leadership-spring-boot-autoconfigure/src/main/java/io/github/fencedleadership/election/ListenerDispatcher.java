@@ -1,0 +1,70 @@
+package io.github.fencedleadership.election;
+
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import io.github.fencedleadership.fencing.FencingToken;
+
+/**
+ * Calls listeners one at a time and in order, on a thread of its own that exists only
+ * while there is something to tell.
+ */
+final class ListenerDispatcher {
+
+	private static final Log logger = LogFactory.getLog(ListenerDispatcher.class);
+
+	private static final long IDLE_SECONDS = 10;
+
+	private final List<LeadershipListener> listeners;
+
+	private final ThreadPoolExecutor executor;
+
+	ListenerDispatcher(List<LeadershipListener> listeners) {
+		this.listeners = List.copyOf(listeners);
+		this.executor = new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
+				(task) -> {
+					Thread thread = new Thread(task, "fenced-leadership-listeners");
+					thread.setDaemon(true);
+					return thread;
+				});
+		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	void granted(FencingToken token) {
+		tell((listener) -> listener.granted(token));
+	}
+
+	void revoked(FencingToken token, RevocationReason reason) {
+		tell((listener) -> listener.revoked(token, reason));
+	}
+
+	/**
+	 * Tell what is still to be told, and nothing afterwards.
+	 */
+	void close() {
+		this.executor.shutdown();
+	}
+
+	private void tell(Consumer<LeadershipListener> event) {
+		if (this.listeners.isEmpty()) {
+			return;
+		}
+		this.executor.execute(() -> {
+			for (LeadershipListener listener : this.listeners) {
+				try {
+					event.accept(listener);
+				}
+				catch (Throwable ex) {
+					logger.warn("Listener '%s' failed".formatted(listener), ex);
+				}
+			}
+		});
+	}
+
+}
