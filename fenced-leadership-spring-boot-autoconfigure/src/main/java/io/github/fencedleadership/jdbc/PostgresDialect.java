@@ -1,0 +1,242 @@
+package io.github.fencedleadership.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
+
+import io.github.fencedleadership.lease.LeaseRequest;
+import io.github.fencedleadership.lease.LeaseResult;
+import io.github.fencedleadership.lease.LeaseResult.Outcome;
+
+/**
+ * PostgreSQL 13 and later: any number of requests in one statement, committed by the
+ * server itself, so that a client that stops in the middle leaves nothing locked.
+ * <p>
+ * Why it is right, at READ COMMITTED:
+ * <ul>
+ * <li>All parts of the statement share one snapshot. {@code seen} picks by the snapshot
+ * which rows may be changed. A row that another owner holds is not touched, so a refused
+ * standby never stands in the way of the leader's renewal.</li>
+ * <li>{@code locked} locks those rows in the order of the roles, skips what somebody else
+ * has locked, and returns the <em>newest</em> version of each: a row that has changed
+ * since the snapshot is re-read once the lock is held. The only condition on it is the
+ * primary key, so a row that has ceased to be changeable is returned as well, and refused
+ * with what it says now.</li>
+ * <li>{@code instant} is an aggregate over {@code locked}: its clock is read after the
+ * last row has been locked. Everything is decided by this one instant and by the locked
+ * versions. Whatever term, renewal or release came before was therefore committed before
+ * the instant was read, and none can come in between.</li>
+ * <li>{@code changed} joins by key, not by the physical place of a row: where the
+ * snapshot shows an older version, the update follows to the newest one. That one is
+ * locked by this very statement, so it never waits and never misses. What it writes is
+ * computed from the locked version.</li>
+ * <li>{@code added} is the only part that may wait, for another session that is inserting
+ * the same role at the same moment. All insert in the order of the roles and after having
+ * locked what they lock, nobody waits for a locked row, so there is no cycle. If the
+ * other one commits, nothing is inserted and the answer is 'busy'.</li>
+ * <li>No part joins the results of two others, because a generic plan would guess their
+ * sizes and might compare every role with every other.</li>
+ * </ul>
+ */
+final class PostgresDialect extends JdbcDialect {
+
+	private static final int MAX_RELEASE_ATTEMPTS = 5;
+
+	private final String acquireOrRenew;
+
+	private final String release;
+
+	PostgresDialect(TableNames tables, @Nullable String now) {
+		super(tables, (now != null) ? now : "clock_timestamp()");
+		this.acquireOrRenew = """
+				WITH seen AS MATERIALIZED (
+					SELECT r.role, r.held_token, r.ttl_ms, r.token_floor, l.role IS NOT NULL AS known,
+						l.owner_id, l.fencing_token, l.expires_at,
+						CASE WHEN l.role IS NULL THEN FALSE
+							WHEN l.owner_id = ?
+								THEN r.held_token IS NULL OR (r.held_token = l.fencing_token AND l.expires_at > {now})
+							ELSE r.held_token IS NULL AND l.expires_at <= {now} END AS changeable
+					FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[])
+						AS r (role, held_token, ttl_ms, token_floor)
+					LEFT JOIN {lease} l ON l.namespace = ? AND l.role = r.role
+				), locked AS MATERIALIZED (
+					SELECT l.role, s.held_token, s.ttl_ms, s.token_floor, l.owner_id, l.fencing_token, l.acquired_at,
+						l.expires_at
+					FROM seen s JOIN {lease} l ON l.namespace = ? AND l.role = s.role
+					WHERE s.changeable
+					ORDER BY l.role
+					FOR UPDATE OF l SKIP LOCKED
+				), instant AS MATERIALIZED (
+					SELECT {now} AS at, count(*) AS locks FROM locked
+				), changed AS (
+					UPDATE {lease} l SET owner_id = ?, ttl_ms = k.ttl_ms,
+						fencing_token = CASE WHEN k.expires_at > i.at THEN k.fencing_token
+							ELSE greatest(k.fencing_token, k.token_floor) + 1 END,
+						acquired_at = CASE WHEN k.expires_at > i.at THEN k.acquired_at ELSE i.at END,
+						renewed_at = i.at, expires_at = i.at + k.ttl_ms * interval '1 millisecond'
+					FROM locked k, instant i
+					WHERE l.namespace = ? AND l.role = k.role
+						AND CASE WHEN k.expires_at > i.at
+							THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
+							ELSE k.held_token IS NULL END
+					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at,
+						CASE WHEN l.fencing_token = k.fencing_token THEN 'RENEWED' ELSE 'GRANTED' END AS outcome
+				), added AS (
+					INSERT INTO {lease} AS l
+						(namespace, role, owner_id, fencing_token, acquired_at, renewed_at, expires_at, ttl_ms)
+					SELECT ?, s.role, ?, s.token_floor + 1, i.at, i.at, i.at + s.ttl_ms * interval '1 millisecond',
+						s.ttl_ms
+					FROM seen s, instant i
+					WHERE NOT s.known AND s.held_token IS NULL
+					ORDER BY s.role COLLATE "C"
+					ON CONFLICT (namespace, role) DO NOTHING
+					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at
+				), answer AS (
+					SELECT CASE WHEN changeable OR (NOT known AND held_token IS NULL) THEN 'BUSY' ELSE 'REFUSED' END
+						AS outcome, 1 AS precedence, role, owner_id, fencing_token, expires_at FROM seen
+					UNION ALL
+					SELECT 'REFUSED', 2, role, owner_id, fencing_token, expires_at FROM locked
+					UNION ALL
+					SELECT outcome, 3, role, owner_id, fencing_token, expires_at FROM changed
+					UNION ALL
+					SELECT 'GRANTED', 3, role, owner_id, fencing_token, expires_at FROM added
+				)
+				SELECT a.precedence, a.outcome, a.role, a.owner_id, a.fencing_token, {expiresAt}, {at}
+				FROM answer a, instant i ORDER BY a.precedence""".replace("{now}", now())
+			.replace("{lease}", leaseTable())
+			.replace("{expiresAt}", micros("a.expires_at"))
+			.replace("{at}", micros("i.at"));
+		this.release = """
+				WITH seen AS MATERIALIZED (
+					SELECT l.role FROM {lease} l WHERE l.namespace = ? AND l.role = ? AND l.owner_id = ?
+						AND l.fencing_token = ? AND l.expires_at > {now}
+				), locked AS MATERIALIZED (
+					SELECT l.role, l.owner_id, l.fencing_token, l.expires_at
+					FROM seen s JOIN {lease} l ON l.namespace = ? AND l.role = s.role
+					FOR UPDATE OF l SKIP LOCKED
+				), instant AS MATERIALIZED (
+					SELECT {now} AS at, count(*) AS locks FROM locked
+				), changed AS (
+					UPDATE {lease} l SET expires_at = i.at FROM locked k, instant i
+					WHERE l.namespace = ? AND l.role = k.role AND k.owner_id = ? AND k.fencing_token = ?
+						AND k.expires_at > i.at
+					RETURNING l.role
+				)
+				SELECT (SELECT count(*) FROM seen), (SELECT count(*) FROM locked), (SELECT count(*) FROM changed)"""
+			.replace("{now}", now())
+			.replace("{lease}", leaseTable());
+	}
+
+	@Override
+	List<LeaseResult> tryAcquireOrRenew(Session session, String namespace, String ownerId, List<LeaseRequest> requests)
+			throws SQLException {
+		int count = requests.size();
+		String[] roles = new String[count];
+		Long[] heldTokens = new Long[count];
+		Long[] ttls = new Long[count];
+		Long[] floors = new Long[count];
+		for (int i = 0; i < count; i++) {
+			LeaseRequest request = requests.get(i);
+			roles[i] = request.role();
+			if (request.heldToken().isPresent()) {
+				heldTokens[i] = request.heldToken().getAsLong();
+			}
+			ttls[i] = request.ttl().toMillis();
+			floors[i] = request.tokenFloor();
+		}
+		Map<String, LeaseResult> results = new HashMap<>();
+		Connection connection = session.connection();
+		try (PreparedStatement statement = session.prepare(this.acquireOrRenew)) {
+			int index = 1;
+			statement.setString(index++, ownerId);
+			statement.setArray(index++, connection.createArrayOf("text", roles));
+			statement.setArray(index++, connection.createArrayOf("bigint", heldTokens));
+			statement.setArray(index++, connection.createArrayOf("bigint", ttls));
+			statement.setArray(index++, connection.createArrayOf("bigint", floors));
+			statement.setString(index++, namespace);
+			statement.setString(index++, namespace);
+			statement.setString(index++, ownerId);
+			statement.setString(index++, namespace);
+			statement.setString(index++, ownerId);
+			statement.setString(index++, namespace);
+			statement.setString(index, ownerId);
+			try (ResultSet row = statement.executeQuery()) {
+				while (row.next()) {
+					Outcome outcome = Outcome.valueOf(row.getString(2));
+					String role = row.getString(3);
+					// In the order of precedence: what was done replaces what was seen
+					results.put(role, (outcome == Outcome.BUSY) ? busy(role)
+							: result(role, outcome, row.getString(4), row.getLong(5), row.getLong(6), row.getLong(7)));
+				}
+			}
+		}
+		List<LeaseResult> ordered = new ArrayList<>(count);
+		for (String role : roles) {
+			LeaseResult result = results.get(role);
+			ordered.add((result != null) ? result : busy(role));
+		}
+		return ordered;
+	}
+
+	@Override
+	boolean release(Session session, String namespace, String role, String ownerId, long token) throws SQLException {
+		for (int attempt = 1;; attempt++) {
+			try (PreparedStatement statement = session.prepare(this.release)) {
+				statement.setString(1, namespace);
+				statement.setString(2, role);
+				statement.setString(3, ownerId);
+				statement.setLong(4, token);
+				statement.setString(5, namespace);
+				statement.setString(6, namespace);
+				statement.setString(7, ownerId);
+				statement.setLong(8, token);
+				try (ResultSet row = statement.executeQuery()) {
+					row.next();
+					boolean held = row.getLong(1) > 0;
+					boolean locked = row.getLong(2) > 0;
+					if (!held || locked) {
+						return row.getLong(3) > 0;
+					}
+				}
+			}
+			if (attempt == MAX_RELEASE_ATTEMPTS) {
+				throw new SQLException("The lease of role '%s' is locked by somebody's transaction".formatted(role),
+						"55P03");
+			}
+			session.pause();
+		}
+	}
+
+	@Override
+	String micros(String instant) {
+		return "(extract(epoch FROM %s) * 1000000)::bigint".formatted(instant);
+	}
+
+	@Override
+	String instant(String micros) {
+		return "(timestamptz '1970-01-01 00:00:00+00' + %s * interval '1 microsecond')".formatted(micros);
+	}
+
+	@Override
+	String minus(String instant, String micros) {
+		return "%s - %s * interval '1 microsecond'".formatted(instant, micros);
+	}
+
+	@Override
+	String upsertNode() {
+		return """
+				INSERT INTO %s AS n (namespace, node_id, host, pid, version, started_at, last_heartbeat)
+				VALUES (?, ?, ?, ?, ?, %s, %s)
+				ON CONFLICT (namespace, node_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
+					version = excluded.version, started_at = excluded.started_at,
+					last_heartbeat = %s""".formatted(nodeTable(), instant("?"), now(), now());
+	}
+
+}
