@@ -24,6 +24,7 @@ import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.function.SingletonSupplier;
 
 import io.github.fencedleadership.election.LeaderElector;
 
@@ -39,6 +40,10 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 
 	private final transient FencedLeaderIntrospector introspector = new FencedLeaderIntrospector();
 
+	private final transient SingletonSupplier<LeaderElector> elector;
+
+	private final transient SingletonSupplier<SkippedCalls> skippedCalls;
+
 	private final transient Advisor fencedLeaderAdvisor;
 
 	private final transient ReentrantLock lock = new ReentrantLock();
@@ -48,8 +53,10 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 	private transient @Nullable CreationListener creationListener;
 
 	FencedLeaderBeanPostProcessor(Supplier<LeaderElector> elector, Supplier<SkippedCalls> skippedCalls) {
+		this.elector = SingletonSupplier.of(elector);
+		this.skippedCalls = SingletonSupplier.of(skippedCalls);
 		this.fencedLeaderAdvisor = new DefaultPointcutAdvisor(new FencedLeaderPointcut(this.introspector),
-				new FencedLeaderInterceptor(this.introspector, elector, skippedCalls));
+				new FencedLeaderInterceptor(this.introspector, this.elector::obtain, this.skippedCalls::obtain));
 		this.advisor = this.fencedLeaderAdvisor;
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
@@ -61,6 +68,15 @@ class FencedLeaderBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 		if (beanFactory instanceof ConfigurableBeanFactory configurableBeanFactory) {
 			this.introspector.setValueResolver(configurableBeanFactory::resolveEmbeddedValue);
 		}
+	}
+
+	/**
+	 * Get hold of the beans that gates need now. A call that comes when the context has
+	 * been closed must find its gate closed, and not ask the context for beans.
+	 */
+	void resolveDependencies() {
+		this.elector.obtain();
+		this.skippedCalls.obtain();
 	}
 
 	FencedLeaderIntrospector getIntrospector() {

@@ -69,6 +69,7 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 
 	@Override
 	public void afterSingletonsInstantiated() {
+		this.postProcessor.resolveDependencies();
 		List<LeaderBean> beans = new ArrayList<>();
 		Set<String> names = new LinkedHashSet<>(List.of(this.beanFactory.getBeanDefinitionNames()));
 		names.addAll(List.of(this.beanFactory.getSingletonNames()));

@@ -112,6 +112,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private @Nullable Session session;
 
+	private boolean stopping;
+
+	/**
+	 * The drain timeout is one for a drain and the stop that follows it.
+	 */
+	private long stoppingSince;
+
 	private volatile @Nullable String ownerId;
 
 	private DefaultLeaderElector(Builder builder) {
@@ -164,6 +171,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			String id = this.ownerName + "#" + HexFormat.of().formatHex(incarnation);
 			this.ownerId = id;
 			this.core.start(id);
+			this.stopping = false;
 			this.session = new Session(id, this.clock.nanos());
 			this.session.start();
 		});
@@ -178,6 +186,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			if (this.session == null) {
 				throw new IllegalStateException("The elector of '%s' has not been started".formatted(this.ownerName));
 			}
+			this.stopping = false;
 			this.core.contend();
 		});
 	}
@@ -191,10 +200,10 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public void drain(Runnable whenDrained) {
 		Objects.requireNonNull(whenDrained, "'whenDrained' must not be null");
-		locked(this.core::stop);
+		long since = locked(this::beginStop);
 		Thread thread = new Thread(() -> {
 			try {
-				awaitDrained();
+				awaitDrained(since);
 			}
 			finally {
 				whenDrained.run();
@@ -210,25 +219,20 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 * lease, which lapses. Does nothing if the elector is not running.
 	 */
 	public void stop() {
-		Session stopping = locked(() -> {
-			if (this.session != null) {
-				this.core.stop();
-			}
-			return this.session;
-		});
-		if (stopping == null) {
+		Session current = locked(() -> this.session);
+		if (current == null) {
 			return;
 		}
-		awaitDrained();
+		awaitDrained(locked(this::beginStop));
 		locked(() -> {
-			if (this.session == stopping) {
+			if (this.session == current) {
 				this.core.activeWork().forEach(this::reportLeftBehind);
 				this.core.abandon();
 				this.session = null;
-				stopping.end();
+				current.end();
 			}
 		});
-		stopping.awaitEnd();
+		current.awaitEnd();
 	}
 
 	/**
@@ -249,8 +253,16 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		return locked(() -> this.session != null);
 	}
 
-	private void awaitDrained() {
-		long start = this.clock.nanos();
+	private long beginStop() {
+		if (!this.stopping) {
+			this.stopping = true;
+			this.stoppingSince = this.clock.nanos();
+		}
+		this.core.stop();
+		return this.stoppingSince;
+	}
+
+	private void awaitDrained(long start) {
 		long workLimit = this.drainTimeout.toNanos();
 		long releaseLimit = workLimit + this.defaults.renewInterval().toNanos();
 		awaitUninterruptibly(() -> {
@@ -322,7 +334,9 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		locked(() -> this.core.unregister(interest));
 		long start = this.clock.nanos();
 		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
-		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
+		// What is left behind by a stop has had its time.
+		awaitUninterruptibly(() -> (this.session == null || this.core.isGone(interest)) ? 0
+				: Math.max(0, limit - (this.clock.nanos() - start)));
 	}
 
 	@Override

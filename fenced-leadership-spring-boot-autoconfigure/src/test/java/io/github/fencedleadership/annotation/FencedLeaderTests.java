@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -456,6 +457,13 @@ class FencedLeaderTests {
 			.withBean("gate", Gates.class)
 			.run((context) -> assertThat(this.elector.tasks()).hasSize(2));
 		assertThat(this.elector.tasks()).isEmpty();
+	}
+
+	@Test
+	void gateIsClosedAfterTheContextHasBeenClosed() {
+		AtomicReference<Gates> worker = new AtomicReference<>();
+		this.contextRunner.withBean("gate", Gates.class).run((context) -> worker.set(context.getBean(Gates.class)));
+		assertThat(worker.get().text("late")).isNull();
 	}
 
 	@Test
