@@ -24,6 +24,11 @@ final class H2Dialect extends TransactionalDialect {
 	}
 
 	@Override
+	String platform() {
+		return "h2";
+	}
+
+	@Override
 	String readLeases() {
 		return "SELECT l.role, l.owner_id, l.fencing_token, %s, %s, %s FROM %s l WHERE l.role = ANY(?) AND l.namespace = ?"
 			.formatted(micros("l.acquired_at"), micros("l.expires_at"), micros(now()), leaseTable());

@@ -178,6 +178,16 @@ public final class JdbcDatabase implements AutoCloseable {
 	}
 
 	/**
+	 * Return the name of the platform, as in the names of the schema scripts.
+	 * @return one of {@code h2}, {@code mariadb}, {@code mysql}, {@code postgresql}
+	 * @throws DataAccessException if the database does not answer in time
+	 * @throws UnsupportedDatabaseException if it is not a database that is supported
+	 */
+	public String getPlatform() {
+		return call("ask for the platform", (session, dialect) -> dialect.platform());
+	}
+
+	/**
 	 * Return the URL that the database was reached at.
 	 * @return the URL, {@code null} if the driver does not tell
 	 * @throws DataAccessException if the database does not answer in time
@@ -326,9 +336,10 @@ public final class JdbcDatabase implements AutoCloseable {
 		 * Set the schema of the tables (on MariaDB and MySQL: the database).
 		 * @param schema the schema, {@code null} for the connection's own
 		 * @return this builder
+		 * @throws IllegalArgumentException if it is no plain identifier
 		 */
 		public Builder schema(@Nullable String schema) {
-			this.schema = schema;
+			this.schema = (schema != null) ? TableNames.requireSchema(schema) : null;
 			return this;
 		}
 
@@ -336,9 +347,10 @@ public final class JdbcDatabase implements AutoCloseable {
 		 * Set the prefix of the tables' names.
 		 * @param tablePrefix the prefix, by default {@value #DEFAULT_TABLE_PREFIX}
 		 * @return this builder
+		 * @throws IllegalArgumentException if it is no plain identifier
 		 */
 		public Builder tablePrefix(String tablePrefix) {
-			this.tablePrefix = tablePrefix;
+			this.tablePrefix = TableNames.requirePrefix(tablePrefix);
 			return this;
 		}
 
@@ -386,7 +398,6 @@ public final class JdbcDatabase implements AutoCloseable {
 		/**
 		 * Build the database. It is not connected to yet.
 		 * @return the database
-		 * @throws IllegalArgumentException if schema or prefix are no plain identifiers
 		 */
 		public JdbcDatabase build() {
 			return new JdbcDatabase(this);

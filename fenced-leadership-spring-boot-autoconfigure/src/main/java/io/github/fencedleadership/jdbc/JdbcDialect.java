@@ -69,6 +69,8 @@ abstract class JdbcDialect {
 		return this.tables.node();
 	}
 
+	abstract String platform();
+
 	/**
 	 * Return the expression of the current instant.
 	 * @return the expression

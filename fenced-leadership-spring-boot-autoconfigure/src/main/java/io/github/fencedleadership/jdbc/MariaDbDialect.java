@@ -54,6 +54,11 @@ class MariaDbDialect extends TransactionalDialect {
 	}
 
 	@Override
+	String platform() {
+		return "mariadb";
+	}
+
+	@Override
 	String readLeases() {
 		return "SELECT STRAIGHT_JOIN l.role, l.owner_id, l.fencing_token, %s, %s, %s FROM %s JOIN %s l ON l.namespace = ? AND l.role = %s"
 			.formatted(micros("l.acquired_at"), micros("l.expires_at"), micros(now()), ROLES, leaseTable(), ROLE);

@@ -17,6 +17,11 @@ final class MySqlDialect extends MariaDbDialect {
 	}
 
 	@Override
+	String platform() {
+		return "mysql";
+	}
+
+	@Override
 	String lockClause() {
 		return "FOR UPDATE OF l SKIP LOCKED";
 	}

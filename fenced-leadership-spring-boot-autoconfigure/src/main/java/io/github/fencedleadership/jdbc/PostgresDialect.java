@@ -135,6 +135,11 @@ final class PostgresDialect extends JdbcDialect {
 	}
 
 	@Override
+	String platform() {
+		return "postgresql";
+	}
+
+	@Override
 	List<LeaseResult> tryAcquireOrRenew(Session session, String namespace, String ownerId, List<LeaseRequest> requests)
 			throws SQLException {
 		int count = requests.size();

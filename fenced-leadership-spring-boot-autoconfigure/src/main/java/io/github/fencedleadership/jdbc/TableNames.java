@@ -23,20 +23,25 @@ record TableNames(String lease, String node) {
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
 	static TableNames of(@Nullable String schema, String prefix) {
-		if (schema != null) {
-			requireIdentifier(schema, MAX_SCHEMA_LENGTH, "Schema name");
-		}
-		requireIdentifier(prefix, MAX_PREFIX_LENGTH, "Table prefix");
 		String qualifier = (schema != null) ? schema + "." : "";
 		return new TableNames(qualifier + prefix + "lease", qualifier + prefix + "node");
 	}
 
-	private static void requireIdentifier(String value, int maxLength, String what) {
+	static String requireSchema(String schema) {
+		return requireIdentifier(schema, MAX_SCHEMA_LENGTH, "Schema name");
+	}
+
+	static String requirePrefix(String prefix) {
+		return requireIdentifier(prefix, MAX_PREFIX_LENGTH, "Table prefix");
+	}
+
+	private static String requireIdentifier(String value, int maxLength, String what) {
 		if (value.length() > maxLength || !IDENTIFIER.matcher(value).matches()) {
 			throw new IllegalArgumentException(
 					"%s '%s' must start with an ASCII letter or '_', go on with letters, digits and '_', and have at most %d characters"
 						.formatted(what, value, maxLength));
 		}
+		return value;
 	}
 
 }
