@@ -59,7 +59,8 @@ public class FencedLeadershipProperties {
 	private @Nullable Duration safetyMargin;
 
 	/**
-	 * After how long without progress running work loses its leadership. Off by default.
+	 * After how long without progress running work loses its leadership. Off by default
+	 * and when zero.
 	 */
 	private @Nullable Duration stallTimeout;
 
@@ -206,6 +207,7 @@ public class FencedLeadershipProperties {
 
 		/**
 		 * After how long without progress running work of the role loses its leadership.
+		 * Off when zero.
 		 */
 		private @Nullable Duration stallTimeout;
 

@@ -22,7 +22,7 @@ final class ActiveWork implements Leadership {
 
 	private volatile boolean waiting;
 
-	private boolean interruptSent;
+	private volatile boolean toldToEnd;
 
 	private boolean done;
 
@@ -51,7 +51,7 @@ final class ActiveWork implements Leadership {
 	synchronized boolean begin() {
 		this.thread = Thread.currentThread();
 		this.lastProgress = this.term.clock().nanos();
-		return !this.interruptSent;
+		return !this.toldToEnd;
 	}
 
 	/**
@@ -59,10 +59,10 @@ final class ActiveWork implements Leadership {
 	 */
 	synchronized void interrupt() {
 		Thread thread = this.thread;
-		if (this.done || this.interruptSent) {
+		if (this.done || this.toldToEnd) {
 			return;
 		}
-		this.interruptSent = true;
+		this.toldToEnd = true;
 		if (thread != null) {
 			thread.interrupt();
 		}
@@ -74,7 +74,7 @@ final class ActiveWork implements Leadership {
 	 */
 	synchronized void finish() {
 		this.done = true;
-		if (this.interruptSent && this.thread == Thread.currentThread()) {
+		if (this.toldToEnd && this.thread == Thread.currentThread()) {
 			Thread.interrupted();
 		}
 	}
@@ -105,12 +105,12 @@ final class ActiveWork implements Leadership {
 	@Override
 	public boolean isHeld() {
 		progressOfOwnThread();
-		return this.term.isHeld();
+		return !this.toldToEnd && this.term.isHeld();
 	}
 
 	@Override
 	public Duration remaining() {
-		return Duration.ofNanos(this.term.remainingNanos());
+		return this.toldToEnd ? Duration.ZERO : Duration.ofNanos(this.term.remainingNanos());
 	}
 
 	@Override
@@ -129,11 +129,18 @@ final class ActiveWork implements Leadership {
 	public boolean await(Duration timeout) throws InterruptedException {
 		Objects.requireNonNull(timeout, "'timeout' must not be null");
 		if (Thread.currentThread() != this.thread) {
-			return this.term.await(timeout);
+			return this.term.await(timeout) && !this.toldToEnd;
 		}
 		this.waiting = true;
 		try {
-			return this.term.await(timeout);
+			return !this.toldToEnd && this.term.await(timeout) && !this.toldToEnd;
+		}
+		catch (InterruptedException ex) {
+			if (!this.toldToEnd) {
+				throw ex;
+			}
+			Thread.currentThread().interrupt();
+			return false;
 		}
 		finally {
 			progress();

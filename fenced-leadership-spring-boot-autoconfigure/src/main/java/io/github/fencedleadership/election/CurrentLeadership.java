@@ -29,19 +29,33 @@ final class CurrentLeadership {
 	/**
 	 * Bind a leadership to the calling thread.
 	 * @param leadership the leadership
-	 * @return restores, on the same thread, what was bound before
+	 * @return ends, on the same thread, this binding and no other
 	 */
 	static Runnable bind(Leadership leadership) {
-		Binding outer = BINDING.get();
-		BINDING.set(new Binding(leadership, outer));
+		BINDING.set(new Binding(leadership, BINDING.get()));
 		return () -> {
-			if (outer != null) {
-				BINDING.set(outer);
+			Binding rest = without(BINDING.get(), leadership);
+			if (rest != null) {
+				BINDING.set(rest);
 			}
 			else {
 				BINDING.remove();
 			}
 		};
+	}
+
+	/**
+	 * Take out one binding, which need not be the innermost if scopes are closed out of
+	 * order.
+	 */
+	private static @Nullable Binding without(@Nullable Binding binding, Leadership removed) {
+		if (binding == null) {
+			return null;
+		}
+		if (binding.leadership() == removed) {
+			return binding.outer();
+		}
+		return new Binding(binding.leadership(), without(binding.outer(), removed));
 	}
 
 	private record Binding(Leadership leadership, @Nullable Binding outer) {

@@ -20,6 +20,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -67,6 +68,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private static final Pattern OWNER_NAME = Pattern.compile("[^#\\s\\p{Cntrl}]{1," + MAX_OWNER_NAME_LENGTH + "}");
 
+	private static final long FAILURE_PAUSE = Duration.ofMillis(100).toNanos();
+
 	private static final long FIRST_STORE_RETRY = Duration.ofMillis(100).toNanos();
 
 	private final LeaseStore leaseStore;
@@ -109,6 +112,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	private final ElectionCore core;
 
 	private final CountDownLatch closed = new CountDownLatch(1);
+
+	/**
+	 * Since when all roles are being given up.
+	 */
+	private long drainingSince;
 
 	private @Nullable Session session;
 
@@ -164,8 +172,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			String id = this.ownerName + "#" + HexFormat.of().formatHex(incarnation);
 			this.ownerId = id;
 			this.core.start(id);
-			this.session = new Session(id, this.clock.nanos());
-			this.session.start();
+			Session starting = new Session(id, this.clock.nanos());
+			try {
+				starting.start();
+			}
+			catch (Throwable ex) {
+				// No thread to be had. What has been started ends, and a start can be
+				// tried again.
+				starting.end();
+				throw ex;
+			}
+			this.session = starting;
 		});
 	}
 
@@ -191,7 +208,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public void drain(Runnable whenDrained) {
 		Objects.requireNonNull(whenDrained, "'whenDrained' must not be null");
-		locked(this.core::stop);
+		locked(this::beginDrain);
 		Thread thread = new Thread(() -> {
 			try {
 				awaitDrained();
@@ -207,12 +224,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	/**
 	 * Stop: {@link #drain(Runnable) drain} and wait for it, renew nothing any more, and
 	 * remove the node from the registry. Work that will not end is left behind with its
-	 * lease, which lapses. Does nothing if the elector is not running.
+	 * lease, which lapses; so is work that calls this method, as it cannot end before.
+	 * Does nothing if the elector is not running.
 	 */
 	public void stop() {
 		Session stopping = locked(() -> {
 			if (this.session != null) {
-				this.core.stop();
+				beginDrain();
 			}
 			return this.session;
 		});
@@ -222,7 +240,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		awaitDrained();
 		locked(() -> {
 			if (this.session == stopping) {
-				this.core.activeWork().forEach(this::reportLeftBehind);
+				this.core.activeWork().forEach((work) -> this.actions.add(() -> reportLeftBehind(work)));
 				this.core.abandon();
 				this.session = null;
 				stopping.end();
@@ -249,12 +267,22 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		return locked(() -> this.session != null);
 	}
 
+	private void beginDrain() {
+		if (this.core.isContending()) {
+			this.drainingSince = this.clock.nanos();
+		}
+		this.core.stop();
+	}
+
+	/**
+	 * Wait for the drain. Whoever comes late, as a stop after a drain, waits only for
+	 * what is left of the same timeout.
+	 */
 	private void awaitDrained() {
-		long start = this.clock.nanos();
 		long workLimit = this.drainTimeout.toNanos();
 		long releaseLimit = workLimit + this.defaults.renewInterval().toNanos();
 		awaitUninterruptibly(() -> {
-			long waited = this.clock.nanos() - start;
+			long waited = this.clock.nanos() - this.drainingSince;
 			if (this.core.isStopped() || waited >= releaseLimit) {
 				return 0;
 			}
@@ -319,10 +347,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private void unregister(Interest interest) {
+		boolean fromWork = workOfCallingThread(interest.task().role()) != null;
 		locked(() -> this.core.unregister(interest));
+		if (fromWork) {
+			// It would wait for itself.
+			return;
+		}
 		long start = this.clock.nanos();
 		long limit = this.drainTimeout.plus(this.defaults.renewInterval()).toNanos();
-		awaitUninterruptibly(() -> this.core.isGone(interest) ? 0 : Math.max(0, limit - (this.clock.nanos() - start)));
+		// What a stop has left behind has had its time.
+		awaitUninterruptibly(() -> (this.session == null || this.core.isGone(interest)) ? 0
+				: Math.max(0, limit - (this.clock.nanos() - start)));
 	}
 
 	@Override
@@ -338,9 +373,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	@Override
 	public Optional<Scope> enter(String role) {
-		Leadership current = CurrentLeadership.get(role);
-		if (current instanceof ActiveWork outer && outer.thread() == Thread.currentThread()
-				&& outer.term().clock() == this.clock) {
+		ActiveWork outer = workOfCallingThread(role);
+		if (outer != null) {
 			// The thread is work of the term already, and stays so for its outer scope.
 			return outer.isHeld() ? Optional.of(new NestedScope(outer)) : Optional.empty();
 		}
@@ -352,6 +386,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	private @Nullable ActiveWork workOfCallingThread(String role) {
+		return (CurrentLeadership.get(role) instanceof ActiveWork work && work.thread() == Thread.currentThread()
+				&& work.term().clock() == this.clock) ? work : null;
 	}
 
 	@Override
@@ -385,7 +424,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		LeaderWork body = Objects.requireNonNull(work.task().work());
 		Throwable failure = null;
 		try {
-			if (work.begin()) {
+			// Not held if the machine was suspended between the grant and now.
+			if (work.begin() && work.isHeld()) {
 				Runnable unbind = CurrentLeadership.bind(work);
 				try {
 					body.lead(work);
@@ -404,15 +444,19 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private void workEnded(ActiveWork work, @Nullable Throwable failure) {
 		if (failure != null) {
-			if (work.term().isHeld()) {
-				logger.warn("Work '%s' of role '%s' failed".formatted(work.task().description(), work.role()), failure);
-			}
-			else if (logger.isDebugEnabled()) {
-				logger.debug("Work '%s' of role '%s' ended with an exception after its term"
-					.formatted(work.task().description(), work.role()), failure);
-			}
+			runContained(() -> logFailure(work, failure));
 		}
 		locked(() -> this.core.workEnded(work, failure));
+	}
+
+	private static void logFailure(ActiveWork work, Throwable failure) {
+		if (work.isHeld()) {
+			logger.warn("Work '%s' of role '%s' failed".formatted(work.task().description(), work.role()), failure);
+		}
+		else if (logger.isDebugEnabled()) {
+			logger.debug("Work '%s' of role '%s' ended with an exception after it was told to end"
+				.formatted(work.task().description(), work.role()), failure);
+		}
 	}
 
 	private static String stackOf(ActiveWork work) {
@@ -437,25 +481,30 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	private <T extends @Nullable Object> T locked(Supplier<T> change) {
-		List<Runnable> decided;
-		T result;
+		List<Runnable> decided = List.of();
 		this.lock.lock();
 		try {
-			result = change.get();
+			return change.get();
 		}
 		finally {
-			decided = this.actions;
-			this.actions = new ArrayList<>();
-			if (this.core.takeChanged()) {
-				// Only then: the threads that are woken here come through here too.
-				this.storeWork.signalAll();
-				this.timers.signalAll();
+			try {
+				if (this.core.takeChanged()) {
+					// Only then: the threads that are woken here come through here too.
+					this.storeWork.signalAll();
+					this.timers.signalAll();
+				}
+				this.progress.signalAll();
+				if (!this.actions.isEmpty()) {
+					decided = this.actions;
+					this.actions = new ArrayList<>();
+				}
 			}
-			this.progress.signalAll();
-			this.lock.unlock();
+			finally {
+				this.lock.unlock();
+			}
+			// Also after a failure: what was decided before it has happened.
+			decided.forEach(DefaultLeaderElector::runContained);
 		}
-		decided.forEach(DefaultLeaderElector::runContained);
-		return result;
 	}
 
 	private static void runContained(Runnable action) {
@@ -463,7 +512,19 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			action.run();
 		}
 		catch (Throwable ex) {
-			logger.error("Unexpected failure of the elector", ex);
+			logFailure(ex);
+		}
+	}
+
+	/**
+	 * Log a failure that must not stop its thread, not even if it cannot be logged.
+	 */
+	private static void logFailure(Throwable failure) {
+		try {
+			logger.error("Unexpected failure of the elector, which goes on", failure);
+		}
+		catch (Throwable ex) {
+			// There is nothing left to tell it to.
 		}
 	}
 
@@ -655,7 +716,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					running = locked(this::awaitAndTick);
 				}
 				catch (Throwable ex) {
-					logger.error("Unexpected failure while watching deadlines", ex);
+					logFailure(ex);
+					LockSupport.parkNanos(FAILURE_PAUSE);
 				}
 			}
 		}
@@ -688,8 +750,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private void talkToStore() {
 			boolean running = true;
+			boolean failed = false;
 			while (running) {
 				try {
+					if (failed) {
+						locked(this::forgetRequests);
+						failed = false;
+					}
 					Turn turn = locked(this::awaitTurn);
 					running = turn != null;
 					if (turn != null) {
@@ -697,11 +764,19 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					}
 				}
 				catch (Throwable ex) {
-					logger.error("Unexpected failure of the renewal thread, which goes on", ex);
-					locked(this::backOff);
+					failed = true;
+					logFailure(ex);
+					LockSupport.parkNanos(FAILURE_PAUSE);
 				}
 			}
 			deregister();
+		}
+
+		private void forgetRequests() {
+			if (!this.ended) {
+				this.releases.clear();
+				DefaultLeaderElector.this.core.unanswered();
+			}
 		}
 
 		private @Nullable Turn awaitTurn() {
@@ -709,11 +784,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			while (!this.ended) {
 				long now = DefaultLeaderElector.this.clock.nanos();
 				boolean heartbeat = now >= this.nextHeartbeat;
-				long nextCall = Math.max(this.releases.isEmpty() ? core.nextRound() : now, this.notBefore);
+				long nextRound = core.nextRound();
+				long nextCall = Math.max(this.releases.isEmpty() ? nextRound : now, this.notBefore);
 				if (now >= nextCall) {
-					Round round = core.beginRound();
-					this.releases.addAll(round.releaseCalls());
-					return new Turn(round.leaseCalls(), this.releases.poll(), heartbeat);
+					List<Round.LeaseCall> leaseCalls = List.of();
+					// Not for each of many releases, as it looks at every role.
+					if (now >= nextRound) {
+						Round round = core.beginRound();
+						this.releases.addAll(round.releaseCalls());
+						leaseCalls = round.leaseCalls();
+					}
+					return new Turn(leaseCalls, this.releases.poll(), heartbeat);
 				}
 				if (heartbeat) {
 					return new Turn(List.of(), null, true);
@@ -948,6 +1029,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 * @return this builder
 		 */
 		public Builder heartbeatInterval(Duration heartbeatInterval) {
+			RoleSettings.requireBetween(heartbeatInterval, Duration.ofMillis(1), "heartbeat interval");
 			this.heartbeatInterval = heartbeatInterval;
 			return this;
 		}
@@ -959,6 +1041,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 * @return this builder
 		 */
 		public Builder drainTimeout(Duration drainTimeout) {
+			RoleSettings.requireBetween(drainTimeout, Duration.ZERO, "drain timeout");
 			this.drainTimeout = drainTimeout;
 			return this;
 		}

@@ -55,6 +55,8 @@ final class ElectionCore {
 
 	private final TreeMap<String, Role> roles = new TreeMap<>();
 
+	private boolean running;
+
 	private boolean contending;
 
 	private String ownerId = "";
@@ -133,6 +135,7 @@ final class ElectionCore {
 	// Contention
 
 	void start(String ownerId) {
+		this.running = true;
 		this.ownerId = ownerId;
 	}
 
@@ -141,12 +144,17 @@ final class ElectionCore {
 		handleAll(new RoleEvent.Contend());
 	}
 
+	boolean isContending() {
+		return this.contending;
+	}
+
 	void stop() {
 		this.contending = false;
 		handleAll(new RoleEvent.Stop());
 	}
 
 	void abandon() {
+		this.running = false;
 		this.contending = false;
 		handleAll(new RoleEvent.Abandon());
 	}
@@ -236,6 +244,17 @@ final class ElectionCore {
 		}
 	}
 
+	/**
+	 * Take every request that is pending for one that was not answered.
+	 */
+	void unanswered() {
+		for (Role role : List.copyOf(this.roles.values())) {
+			if (role.state.pending() != RoleState.NO_REQUEST) {
+				handle(role, new RoleEvent.Unanswered(role.state.pending()));
+			}
+		}
+	}
+
 	// Time
 
 	/**
@@ -319,8 +338,17 @@ final class ElectionCore {
 		if (failure != null && role.state instanceof Leading && role.interests.contains(work.interest())) {
 			handle(role, new RoleEvent.Ended(RevocationReason.WORK_FAILED));
 		}
-		if (term.activeWork().isEmpty() && role.state instanceof Draining) {
-			handle(role, new RoleEvent.Drained());
+		endDrain(role);
+	}
+
+	private void endDrain(Role role) {
+		if (!(role.state instanceof Draining) || !role.activeWork().isEmpty()) {
+			return;
+		}
+		handle(role, new RoleEvent.Drained());
+		if (!this.running) {
+			// Nobody is left to release the lease, which lapses.
+			handle(role, new RoleEvent.Abandon());
 		}
 	}
 
@@ -395,17 +423,14 @@ final class ElectionCore {
 		RoleState before = role.state;
 		RoleStateMachine.Step step = role.machine.next(before, event, this.clock.nanos(), this.random.getAsDouble());
 		role.state = step.state();
-		this.changed = this.changed || !role.state.equals(before);
+		this.changed = this.changed || role.state.due() != before.due() || role.state.timer() != before.timer();
 		for (RoleEffect effect : step.effects()) {
 			carryOut(role, effect, round, detail);
 		}
 		if (role.state.getClass() != before.getClass()) {
 			entered(role, before, event);
 		}
-		Term term = role.term;
-		if (role.state instanceof Draining && term != null && term.activeWork().isEmpty()) {
-			handle(role, new RoleEvent.Drained());
-		}
+		endDrain(role);
 	}
 
 	private void carryOut(Role role, RoleEffect effect, @Nullable Round round, @Nullable String detail) {
@@ -422,6 +447,7 @@ final class ElectionCore {
 			Term term = new Term(new FencingToken(role.name, grant.token()), this.ownerId, this.clock, grant.deadline(),
 					wallDeadline(role, grant.sentAt(), grant.deadline()));
 			role.term = term;
+			role.warnedOfSilence = false;
 			this.host.granted(term.token(), role.settings.leaseTtl());
 			role.interests.forEach((interest) -> startWork(term, interest));
 		}
@@ -586,9 +612,13 @@ final class ElectionCore {
 			if (wanted == null || wanted.equals(this.settings)) {
 				return;
 			}
-			if (this.settingsFromTask) {
+			if (this.settingsFromTask || !(this.state instanceof Stopped)) {
+				// Not under a term or a request with other times: a renewal with a
+				// shorter
+				// TTL would shorten the lease and not what is believed of it, and an
+				// answer to a shorter request would be taken for one to a longer.
 				throw new IllegalArgumentException(
-						"Role '%s' has settings '%s', and '%s' asks for others: '%s'. Give all tasks of a role the same settings"
+						"Role '%s' has settings '%s', and '%s' asks for others: '%s'. Give all tasks of a role the same settings, before the elector contends"
 							.formatted(this.name, this.settings, task.description(), wanted));
 			}
 			this.settings = wanted;

@@ -36,7 +36,7 @@ public interface LeaderElector {
 	 * @param task what to do with the role
 	 * @return ends the interest in the role
 	 * @throws IllegalArgumentException if another task has registered the role with other
-	 * settings
+	 * settings, or the elector already contends for it with others
 	 */
 	Registration register(LeaderTask task);
 
@@ -88,9 +88,10 @@ public interface LeaderElector {
 	interface Registration extends AutoCloseable {
 
 		/**
-		 * End the interest. The task's work is told to end; returns when it has, or at
-		 * the latest after the drain timeout. The last interest in a role ends its term.
-		 * Idempotent.
+		 * End the interest. The task's work is told to end; returns when it has, or a
+		 * renew interval after the drain timeout at the latest. The last interest in a
+		 * role ends its term. Called by work of the role, which it would have to wait
+		 * for, it returns at once. Idempotent.
 		 */
 		@Override
 		void close();
@@ -110,7 +111,8 @@ public interface LeaderElector {
 
 		/**
 		 * Leave the term. An interrupt that was sent because the term ended is cleared,
-		 * any other is kept. Idempotent.
+		 * and with it one of somebody else that came on top, which cannot be told apart;
+		 * while the term lasts any interrupt is kept. Idempotent.
 		 */
 		@Override
 		void close();

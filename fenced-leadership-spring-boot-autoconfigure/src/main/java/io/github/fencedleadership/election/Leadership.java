@@ -37,9 +37,10 @@ public interface Leadership {
 	FencingToken fencingToken();
 
 	/**
-	 * Return whether the role is certainly held at this moment. Costs two reads of a
+	 * Return whether the role is certainly held at this moment. Costs a few reads of a
 	 * clock and allocates nothing. From the thread of the work, counts as
-	 * {@link #progress()}.
+	 * {@link #progress()}. Also {@code false} for work whose registration was closed
+	 * while other work keeps the role.
 	 * @return {@code true} if no other node can hold the role now
 	 */
 	boolean isHeld();

@@ -1,7 +1,10 @@
 package io.github.fencedleadership.election;
 
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -23,16 +26,22 @@ final class ListenerDispatcher {
 
 	private final List<LeadershipListener> listeners;
 
+	private final Queue<Consumer<LeadershipListener>> events = new ConcurrentLinkedQueue<>();
+
 	private final ThreadPoolExecutor executor;
 
 	ListenerDispatcher(List<LeadershipListener> listeners) {
+		this(listeners, (task) -> {
+			Thread thread = new Thread(task, "fenced-leadership-listeners");
+			thread.setDaemon(true);
+			return thread;
+		});
+	}
+
+	ListenerDispatcher(List<LeadershipListener> listeners, ThreadFactory threads) {
 		this.listeners = List.copyOf(listeners);
 		this.executor = new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				(task) -> {
-					Thread thread = new Thread(task, "fenced-leadership-listeners");
-					thread.setDaemon(true);
-					return thread;
-				});
+				threads);
 		this.executor.allowCoreThreadTimeOut(true);
 	}
 
@@ -55,16 +64,32 @@ final class ListenerDispatcher {
 		if (this.listeners.isEmpty()) {
 			return;
 		}
-		this.executor.execute(() -> {
+		this.events.add(event);
+		try {
+			this.executor.execute(this::tellAll);
+		}
+		catch (Throwable ex) {
+			// The elector must not suffer from it; what is left is told with what
+			// follows.
+			logger.error("No thread to call listeners of leadership; they will be called later", ex);
+		}
+	}
+
+	private void tellAll() {
+		for (Consumer<LeadershipListener> event = this.events.poll(); event != null; event = this.events.poll()) {
 			for (LeadershipListener listener : this.listeners) {
-				try {
-					event.accept(listener);
-				}
-				catch (Throwable ex) {
-					logger.warn("Listener '%s' failed".formatted(listener), ex);
-				}
+				tell(listener, event);
 			}
-		});
+		}
+	}
+
+	private static void tell(LeadershipListener listener, Consumer<LeadershipListener> event) {
+		try {
+			event.accept(listener);
+		}
+		catch (Throwable ex) {
+			logger.warn("Listener '%s' failed".formatted(listener.getClass().getName()), ex);
+		}
 	}
 
 }

@@ -29,17 +29,22 @@ public record RoleSettings(Duration leaseTtl, Duration renewInterval, Duration s
 	 */
 	public static final Duration MIN_LEASE_TTL = Duration.ofMillis(100);
 
+	/**
+	 * The longest duration that is accepted.
+	 */
+	public static final Duration MAX_DURATION = Duration.ofDays(365);
+
 	public RoleSettings {
 		Objects.requireNonNull(leaseTtl, "'leaseTtl' must not be null");
 		Objects.requireNonNull(renewInterval, "'renewInterval' must not be null");
 		Objects.requireNonNull(standbyPollInterval, "'standbyPollInterval' must not be null");
 		Objects.requireNonNull(safetyMargin, "'safetyMargin' must not be null");
-		requireAtLeast(leaseTtl, MIN_LEASE_TTL, "lease TTL");
-		requireAtLeast(renewInterval, Duration.ofMillis(1), "renew interval");
-		requireAtLeast(standbyPollInterval, Duration.ofMillis(1), "standby poll interval");
-		requireAtLeast(safetyMargin, Duration.ofMillis(1), "safety margin");
+		requireBetween(leaseTtl, MIN_LEASE_TTL, "lease TTL");
+		requireBetween(renewInterval, Duration.ofMillis(1), "renew interval");
+		requireBetween(standbyPollInterval, Duration.ofMillis(1), "standby poll interval");
+		requireBetween(safetyMargin, Duration.ofMillis(1), "safety margin");
 		if (stallTimeout != null) {
-			requireAtLeast(stallTimeout, Duration.ofMillis(1), "stall timeout");
+			requireBetween(stallTimeout, Duration.ofMillis(1), "stall timeout");
 		}
 		if (renewInterval.multipliedBy(2).plus(safetyMargin).compareTo(leaseTtl) > 0) {
 			throw new IllegalArgumentException(
@@ -77,9 +82,12 @@ public record RoleSettings(Duration leaseTtl, Duration renewInterval, Duration s
 		return new RoleSettings(ttl, renew, poll, margin, stallTimeout);
 	}
 
-	private static void requireAtLeast(Duration value, Duration minimum, String what) {
+	static void requireBetween(Duration value, Duration minimum, String what) {
 		if (value.compareTo(minimum) < 0) {
 			throw new IllegalArgumentException("The %s '%s' must be at least '%s'".formatted(what, value, minimum));
+		}
+		if (value.compareTo(MAX_DURATION) > 0) {
+			throw new IllegalArgumentException("The %s '%s' must be at most '%s'".formatted(what, value, MAX_DURATION));
 		}
 	}
 

@@ -40,6 +40,14 @@ sealed interface RoleState {
 	}
 
 	/**
+	 * The request that has not been answered.
+	 * @return its id, {@link #NO_REQUEST} if there is none
+	 */
+	default long pending() {
+		return NO_REQUEST;
+	}
+
+	/**
 	 * When something is to happen without the store.
 	 * @return the instant
 	 */

@@ -1,5 +1,6 @@
 package io.github.fencedleadership.election;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
@@ -215,12 +216,13 @@ final class RoleStateMachine {
 				if (!memory.wanted()) {
 					return new Step(new Stopped(memory));
 				}
-				long poll = now + this.times.pollInterval();
-				long expiry = now + result.remaining().toNanos() + this.times.expiryJitter(random);
-				boolean expiresFirst = !result.remaining().isZero() && expiry < poll;
-				long due = expiresFirst ? expiry : poll;
-				long earliest = expiresFirst ? expiry : now + this.times.pollInterval() / 2;
-				return new Step(new Standby(memory, earliest, due, false, RoleState.NO_REQUEST));
+				long poll = this.times.pollInterval();
+				Duration remaining = result.remaining();
+				if (remaining.compareTo(Duration.ZERO) > 0 && remaining.compareTo(Duration.ofNanos(poll)) < 0) {
+					long expiry = now + Math.min(poll, remaining.toNanos() + this.times.expiryJitter(random));
+					return new Step(new Standby(memory, expiry, expiry, false, RoleState.NO_REQUEST));
+				}
+				return new Step(new Standby(memory, now + poll / 2, now + poll, false, RoleState.NO_REQUEST));
 			}
 			case BUSY -> {
 				if (!memory.wanted()) {

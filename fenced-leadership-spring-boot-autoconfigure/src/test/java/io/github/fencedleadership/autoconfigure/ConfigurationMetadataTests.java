@@ -1,44 +1,44 @@
 package io.github.fencedleadership.autoconfigure;
 
+import java.io.IOException;
 import java.io.InputStream;
-import java.util.ArrayList;
+import java.net.URL;
 import java.util.List;
 import java.util.Map;
 
 import com.jayway.jsonpath.JsonPath;
 import org.junit.jupiter.api.Test;
 
+import io.github.fencedleadership.lease.LeaseStore;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the metadata of the configuration properties, as built.
+ * Tests of the configuration metadata that the build generates.
  */
 class ConfigurationMetadataTests {
 
 	@Test
-	void everyKeyHasDescription() throws Exception {
-		List<String> names = new ArrayList<>();
-		List<String> undescribed = new ArrayList<>();
-		for (Map<?, ?> property : properties()) {
-			String name = String.valueOf(property.get("name"));
-			names.add(name);
-			if (!(property.get("description") instanceof String description) || description.isBlank()) {
-				undescribed.add(name);
-			}
-		}
-		assertThat(names).allMatch((name) -> name.startsWith("fenced-leadership."))
-			.contains("fenced-leadership.lease-ttl", "fenced-leadership.jdbc.schema",
-					"fenced-leadership.jdbc.initialize-schema", "fenced-leadership.jdbc.platform",
-					"fenced-leadership.jdbc.continue-on-error", "fenced-leadership.jdbc.table-prefix",
-					"fenced-leadership.jdbc.schema-name", "fenced-leadership.jdbc.connection-timeout",
-					"fenced-leadership.jdbc.query-timeout");
-		assertThat(undescribed).isEmpty();
+	void everyPropertyHasADescription() throws IOException {
+		List<Map<String, Object>> properties = properties();
+		assertThat(properties).extracting((property) -> property.get("name"))
+			.contains("fenced-leadership.enabled", "fenced-leadership.roles",
+					"fenced-leadership.nodes.heartbeat-interval", "fenced-leadership.shutdown.drain-timeout",
+					"fenced-leadership.jdbc.schema", "fenced-leadership.jdbc.initialize-schema",
+					"fenced-leadership.jdbc.platform", "fenced-leadership.jdbc.continue-on-error",
+					"management.endpoint.leadership.access", "management.endpoint.nodes.access");
+		assertThat(properties).allSatisfy(
+				(property) -> assertThat(property.get("description")).as("description of '%s'", property.get("name"))
+					.asString()
+					.isNotBlank()
+					.isNotEqualTo("null"));
 	}
 
-	private static List<Map<?, ?>> properties() throws Exception {
-		try (InputStream metadata = FencedLeadershipProperties.class
-			.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
-			return JsonPath.read(metadata, "$.properties[*]");
+	private static List<Map<String, Object>> properties() throws IOException {
+		// Other jars have such a file too, so open our own
+		URL location = LeaseStore.class.getProtectionDomain().getCodeSource().getLocation();
+		try (InputStream metadata = new URL(location, "META-INF/spring-configuration-metadata.json").openStream()) {
+			return JsonPath.parse(metadata).read("$.properties");
 		}
 	}
 

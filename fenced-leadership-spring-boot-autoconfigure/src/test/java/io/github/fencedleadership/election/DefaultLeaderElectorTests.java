@@ -13,7 +13,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -544,6 +546,210 @@ class DefaultLeaderElectorTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> builder("a\nb"));
 	}
 
+	@Test
+	void settingsDoNotChangeUnderATermThatWasGrantedWithOthers() {
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		// A renewal with a shorter TTL would shorten the lease, but not the belief.
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> elector.register(new LeaderTask("reports", "second", SHORT, null)))
+			.withMessageContaining("'reports'")
+			.withMessageContaining("'second'");
+	}
+
+	@Test
+	void anAnswerThatMakesNoSenseCostsItsOwnRoleOnly() {
+		Work sane = new Work();
+		DefaultLeaderElector elector = builder("a").build();
+		this.electors.add(elector);
+		elector.register(LeaderTask.of("a-sane", sane));
+		elector.register(LeaderTask.holding("b-odd"));
+		elector.register(LeaderTask.holding("c-missing"));
+		this.store.distortion = (results) -> results.stream()
+			.filter((result) -> !result.role().equals("c-missing"))
+			.map((result) -> result.role().equals("b-odd") ? refused("b-odd", Duration.ofSeconds(Long.MAX_VALUE))
+					: result)
+			.toList();
+		elector.start();
+		elector.contend();
+		eventually().until(() -> sane.tokens.size() == 1);
+		this.store.distortion = UnaryOperator.identity();
+		eventually().until(() -> isLeading(elector, "b-odd") && isLeading(elector, "c-missing"));
+		assertThat(sane.ends).hasValue(0);
+	}
+
+	@Test
+	void outlivesAStoreWhoseFailureCannotEvenBeLogged() {
+		Work work = new Work();
+		DefaultLeaderElector elector = started(builder("a").settings(SHORT));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> work.tokens.size() == 1);
+		this.store.fail(new UnprintableException());
+		eventually().until(() -> work.ends.get() == 1);
+		this.store.heal();
+		eventually().until(() -> work.tokens.size() == 2);
+	}
+
+	@Test
+	void outlivesWorkWhoseFailureCannotEvenBeLogged() {
+		AtomicInteger runs = new AtomicInteger();
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.of("reports", (leadership) -> {
+			if (runs.incrementAndGet() == 1) {
+				throw new UnprintableException();
+			}
+		}));
+		eventually().until(() -> runs.get() == 2);
+	}
+
+	private static LeaseResult refused(String role, Duration remaining) {
+		return new LeaseResult(role, LeaseResult.Outcome.REFUSED, 1, "other", null, remaining);
+	}
+
+	@Test
+	void workThatEndsItsOwnInterestDoesNotWaitForItself() {
+		CountDownLatch registered = new CountDownLatch(1);
+		AtomicReference<LeaderElector.Registration> registration = new AtomicReference<>();
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		registration.set(elector.register(LeaderTask.of("reports", (leadership) -> {
+			awaitUninterruptibly(registered);
+			registration.get().close();
+		})));
+		registered.countDown();
+		eventually().until(() -> elector.statuses().isEmpty());
+		assertThat(isLive("reports")).isFalse();
+	}
+
+	@Test
+	@Timeout(60)
+	void aThreadThatHasEnteredAndEndsTheLastInterestDoesNotWaitForItself() {
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		LeaderElector.Registration registration = elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		try (LeaderElector.Scope scope = elector.enter("reports").orElseThrow()) {
+			registration.close();
+			assertThat(scope.leadership().isHeld()).isFalse();
+			assertThat(isLive("reports")).isTrue();
+		}
+		eventually().until(() -> elector.statuses().isEmpty());
+		assertThat(isLive("reports")).isFalse();
+	}
+
+	@Test
+	void workThatOnlyLooksAtItsLeadershipEndsWithItsInterest() {
+		CountDownLatch looking = new CountDownLatch(1);
+		AtomicBoolean ended = new AtomicBoolean();
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(60)));
+		elector.register(LeaderTask.holding("reports"));
+		LeaderElector.Registration registration = elector.register(LeaderTask.of("reports", (leadership) -> {
+			while (leadership.isHeld()) {
+				looking.countDown();
+				Thread.onSpinWait();
+			}
+			ended.set(leadership.remaining().isZero() && !leadership.await(Duration.ofMinutes(1)));
+		}));
+		eventually().until(() -> looking.getCount() == 0);
+		registration.close();
+		assertThat(ended).isTrue();
+		assertThat(isLeading(elector, "reports")).isTrue();
+	}
+
+	@Test
+	void aStopAfterADrainDoesNotWaitForTheSameWorkAgain() {
+		CountDownLatch mayEnd = new CountDownLatch(1);
+		Work work = new Work();
+		work.onEnd = () -> awaitUninterruptibly(mayEnd);
+		DefaultLeaderElector elector = started(builder("a").drainTimeout(Duration.ofSeconds(4)));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> work.tokens.size() == 1);
+		CountDownLatch drained = new CountDownLatch(1);
+		elector.drain(drained::countDown);
+		eventually().until(() -> drained.getCount() == 0);
+		long start = System.nanoTime();
+		elector.stop();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+		assertThat(isLive("reports")).isTrue();
+		mayEnd.countDown();
+		eventually().untilAsserted(() -> assertThat(elector.status("reports"))
+			.hasValueSatisfying((status) -> assertThat(status.state()).isEqualTo(State.STOPPED)));
+	}
+
+	@Test
+	void workDoesNotEvenBeginIfTheMachineWasSuspendedDuringTheGrant() {
+		AtomicLong suspended = new AtomicLong();
+		ElectionClock clock = ElectionClock.system();
+		this.store.distortion = (results) -> {
+			suspended.compareAndSet(0, Duration.ofHours(1).toMillis());
+			return results;
+		};
+		Work work = new Work();
+		DefaultLeaderElector elector = started(
+				builder("a").listener(new RecordingListener()).clock(new ElectionClock() {
+
+					@Override
+					public long nanos() {
+						return clock.nanos();
+					}
+
+					@Override
+					public long wallMillis() {
+						return clock.wallMillis() + suspended.get();
+					}
+
+				}));
+		elector.register(LeaderTask.of("reports", work));
+		eventually().until(() -> !work.tokens.isEmpty());
+		assertThat(work.tokens).containsExactly(2L);
+		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1",
+				"revoked reports#1 CLOCK_JUMPED", "granted reports#2"));
+	}
+
+	@Test
+	void aListenerThatCannotEvenBeNamedDoesNotSilenceTheOthers() {
+		DefaultLeaderElector elector = started(builder("a").listener(new LeadershipListener() {
+
+			@Override
+			public void granted(FencingToken token) {
+				throw new AssertionError("test");
+			}
+
+			@Override
+			public String toString() {
+				throw new AssertionError("test");
+			}
+
+		}).listener(new RecordingListener()));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1"));
+	}
+
+	@Test
+	void scopesThatAreClosedInAnyOrderLeaveNothingBehind() {
+		DefaultLeaderElector elector = started(builder("a"));
+		elector.register(LeaderTask.holding("first"));
+		elector.register(LeaderTask.holding("second"));
+		eventually().until(() -> isLeading(elector, "first") && isLeading(elector, "second"));
+		LeaderElector.Scope first = elector.enter("first").orElseThrow();
+		LeaderElector.Scope second = elector.enter("second").orElseThrow();
+		first.close();
+		assertThat(Leadership.current("first")).isEmpty();
+		assertThat(Leadership.current()).containsSame(second.leadership());
+		second.close();
+		assertThat(Leadership.current()).isEmpty();
+	}
+
+	@Test
+	void rejectsTimesThatCannotBeCounted() {
+		assertThatIllegalArgumentException().isThrownBy(() -> builder("a").heartbeatInterval(Duration.ZERO));
+		assertThatIllegalArgumentException().isThrownBy(() -> builder("a").drainTimeout(Duration.ofNanos(-1)));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> builder("a").drainTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> RoleSettings.of(null, null, null, null, Duration.ofSeconds(Long.MAX_VALUE)))
+			.withMessageContaining("stall timeout");
+	}
+
 	private DefaultLeaderElector.Builder builder(String name) {
 		return DefaultLeaderElector.builder(this.store).ownerName(name).settings(LONG);
 	}
@@ -630,6 +836,15 @@ class DefaultLeaderElectorTests {
 
 	}
 
+	private static final class UnprintableException extends RuntimeException {
+
+		@Override
+		public String getMessage() {
+			throw new AssertionError("test");
+		}
+
+	}
+
 	private static final class TestStore implements LeaseStore {
 
 		private final Instant origin = Instant.parse("2026-01-01T00:00:00Z");
@@ -650,6 +865,8 @@ class DefaultLeaderElectorTests {
 		private volatile CountDownLatch hung = new CountDownLatch(0);
 
 		private volatile Throwable failure;
+
+		private volatile UnaryOperator<List<LeaseResult>> distortion = UnaryOperator.identity();
 
 		void hang() {
 			this.hung = new CountDownLatch(1);
@@ -679,7 +896,7 @@ class DefaultLeaderElectorTests {
 				}
 			});
 			this.log.add("request");
-			return results;
+			return this.distortion.apply(results);
 		}
 
 		@Override

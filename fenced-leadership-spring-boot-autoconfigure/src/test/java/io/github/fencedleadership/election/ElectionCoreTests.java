@@ -459,6 +459,41 @@ class ElectionCoreTests {
 		assertThat(a.state("reports")).isEqualTo(State.STANDBY);
 	}
 
+	@Test
+	void aLeaseThatIsSaidToHaveLapsedLongAgoIsNotAskedForWithoutAPause() {
+		VirtualNode a = node("a");
+		a.register("reports");
+		ElectionCore.Round.LeaseCall call = onlyCall(a);
+		a.core.answered(call, this.clock.nanos(), this.clock.wallMillis(),
+				new LeaseResult("reports", LeaseResult.Outcome.REFUSED, 1, "other", null, Duration.ofSeconds(-1)));
+		assertThat(a.core.nextRound()).isGreaterThan(this.clock.nanos());
+	}
+
+	@Test
+	void workThatEndsAfterTheNodeHasStoppedLeavesItsLeaseToLapse() {
+		VirtualNode a = node("a");
+		a.stubborn = true;
+		a.register("reports");
+		a.run();
+		a.core.stop();
+		a.core.abandon();
+		assertThat(a.state("reports")).isEqualTo(State.DRAINING);
+		a.stubborn = false;
+		a.endInterruptedWork();
+		assertThat(a.state("reports")).isEqualTo(State.STOPPED);
+		assertThat(a.core.isStopped()).isTrue();
+	}
+
+	@Test
+	void g12SilenceIsReportedInEveryTerm() {
+		VirtualNode a = node("a");
+		a.register("reports");
+		a.advance(Duration.ofSeconds(301));
+		a.core.stepDown("reports");
+		a.advance(Duration.ofSeconds(320));
+		assertThat(a.events).containsOnlyOnce("silent reports#1").containsOnlyOnce("silent reports#2");
+	}
+
 	private VirtualNode node(String ownerId) {
 		return node(ownerId, SETTINGS);
 	}
