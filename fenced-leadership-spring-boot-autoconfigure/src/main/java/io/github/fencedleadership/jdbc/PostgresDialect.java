@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGStatement;
+
+import org.springframework.util.ClassUtils;
 
 import io.github.fencedleadership.lease.LeaseRequest;
 import io.github.fencedleadership.lease.LeaseResult;
@@ -41,13 +44,16 @@ import io.github.fencedleadership.lease.LeaseResult.Outcome;
  * the same role at the same moment. All insert in the order of the roles and after having
  * locked what they lock, nobody waits for a locked row, so there is no cycle. If the
  * other one commits, nothing is inserted and the answer is 'busy'.</li>
- * <li>No part joins the results of two others, because a generic plan would guess their
- * sizes and might compare every role with every other.</li>
+ * <li>No part joins the results of two others, whose sizes the planner can only
+ * guess.</li>
  * </ul>
  */
 final class PostgresDialect extends JdbcDialect {
 
-	private static final int MAX_RELEASE_ATTEMPTS = 5;
+	static final String LOCK_NOT_AVAILABLE = "55P03";
+
+	private static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
+			PostgresDialect.class.getClassLoader());
 
 	private final String acquireOrRenew;
 
@@ -159,6 +165,7 @@ final class PostgresDialect extends JdbcDialect {
 		Map<String, LeaseResult> results = new HashMap<>();
 		Connection connection = session.connection();
 		try (PreparedStatement statement = session.prepare(this.acquireOrRenew)) {
+			planEachTime(statement);
 			int index = 1;
 			statement.setString(index++, ownerId);
 			statement.setArray(index++, connection.createArrayOf("text", roles));
@@ -190,9 +197,19 @@ final class PostgresDialect extends JdbcDialect {
 		return ordered;
 	}
 
+	/**
+	 * A plan that was made for a few roles of a small table and kept by the session reads
+	 * the whole table for every role once there are thousands.
+	 */
+	private static void planEachTime(PreparedStatement statement) throws SQLException {
+		if (DRIVER_PRESENT) {
+			Driver.planEachTime(statement);
+		}
+	}
+
 	@Override
 	boolean release(Session session, String namespace, String role, String ownerId, long token) throws SQLException {
-		for (int attempt = 1;; attempt++) {
+		while (true) {
 			try (PreparedStatement statement = session.prepare(this.release)) {
 				statement.setString(1, namespace);
 				statement.setString(2, role);
@@ -211,11 +228,10 @@ final class PostgresDialect extends JdbcDialect {
 					}
 				}
 			}
-			if (attempt == MAX_RELEASE_ATTEMPTS) {
+			if (!session.pause()) {
 				throw new SQLException("The lease of role '%s' is locked by somebody's transaction".formatted(role),
-						"55P03");
+						LOCK_NOT_AVAILABLE);
 			}
-			session.pause();
 		}
 	}
 
@@ -242,6 +258,20 @@ final class PostgresDialect extends JdbcDialect {
 				ON CONFLICT (namespace, node_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
 					version = excluded.version, started_at = excluded.started_at,
 					last_heartbeat = %s""".formatted(nodeTable(), instant("?"), now(), now());
+	}
+
+	/** Loaded only if the driver is there. */
+	private static final class Driver {
+
+		private Driver() {
+		}
+
+		static void planEachTime(PreparedStatement statement) throws SQLException {
+			if (statement.isWrapperFor(PGStatement.class)) {
+				statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+			}
+		}
+
 	}
 
 }
