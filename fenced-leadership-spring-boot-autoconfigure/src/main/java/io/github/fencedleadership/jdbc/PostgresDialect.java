@@ -52,6 +52,12 @@ final class PostgresDialect extends JdbcDialect {
 
 	static final String LOCK_NOT_AVAILABLE = "55P03";
 
+	/** What is decided of a locked row, by the instant: whether it is to be changed. */
+	private static final String GRANTED = """
+			CASE WHEN k.expires_at > i.at
+				THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
+				ELSE k.held_token IS NULL END""";
+
 	private static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
 			PostgresDialect.class.getClassLoader());
 
@@ -89,9 +95,7 @@ final class PostgresDialect extends JdbcDialect {
 						renewed_at = i.at, expires_at = i.at + k.ttl_ms * interval '1 millisecond'
 					FROM locked k, instant i
 					WHERE l.namespace = ? AND l.role = k.role
-						AND CASE WHEN k.expires_at > i.at
-							THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
-							ELSE k.held_token IS NULL END
+						AND {granted}
 					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at,
 						CASE WHEN l.fencing_token = k.fencing_token THEN 'RENEWED' ELSE 'GRANTED' END AS outcome
 				), added AS (
@@ -105,17 +109,19 @@ final class PostgresDialect extends JdbcDialect {
 					ON CONFLICT (namespace, role) DO NOTHING
 					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at
 				), answer AS (
-					SELECT CASE WHEN changeable OR (NOT known AND held_token IS NULL) THEN 'BUSY' ELSE 'REFUSED' END
-						AS outcome, 1 AS precedence, role, owner_id, fencing_token, expires_at FROM seen
+					SELECT 'REFUSED' AS outcome, role, owner_id, fencing_token, expires_at FROM seen
+					WHERE NOT changeable AND (known OR held_token IS NOT NULL)
 					UNION ALL
-					SELECT 'REFUSED', 2, role, owner_id, fencing_token, expires_at FROM locked
+					SELECT 'REFUSED', k.role, k.owner_id, k.fencing_token, k.expires_at FROM locked k, instant i
+					WHERE NOT {granted}
 					UNION ALL
-					SELECT outcome, 3, role, owner_id, fencing_token, expires_at FROM changed
+					SELECT outcome, role, owner_id, fencing_token, expires_at FROM changed
 					UNION ALL
-					SELECT 'GRANTED', 3, role, owner_id, fencing_token, expires_at FROM added
+					SELECT 'GRANTED', role, owner_id, fencing_token, expires_at FROM added
 				)
-				SELECT a.precedence, a.outcome, a.role, a.owner_id, a.fencing_token, {expiresAt}, {at}
-				FROM answer a, instant i ORDER BY a.precedence""".replace("{now}", now())
+				SELECT a.outcome, a.role, a.owner_id, a.fencing_token, {expiresAt}, {at} FROM answer a, instant i"""
+			.replace("{granted}", GRANTED)
+			.replace("{now}", now())
 			.replace("{lease}", leaseTable())
 			.replace("{expiresAt}", micros("a.expires_at"))
 			.replace("{at}", micros("i.at"));
@@ -178,19 +184,19 @@ final class PostgresDialect extends JdbcDialect {
 			statement.setString(index++, namespace);
 			statement.setString(index++, ownerId);
 			statement.setString(index++, namespace);
+			statement.setString(index++, ownerId);
 			statement.setString(index, ownerId);
 			try (ResultSet row = statement.executeQuery()) {
 				while (row.next()) {
-					Outcome outcome = Outcome.valueOf(row.getString(2));
-					String role = row.getString(3);
-					// In the order of precedence: what was done replaces what was seen
-					results.put(role, (outcome == Outcome.BUSY) ? busy(role)
-							: result(role, outcome, row.getString(4), row.getLong(5), row.getLong(6), row.getLong(7)));
+					String role = row.getString(2);
+					results.put(role, result(role, Outcome.valueOf(row.getString(1)), row.getString(3), row.getLong(4),
+							row.getLong(5), row.getLong(6)));
 				}
 			}
 		}
 		List<LeaseResult> ordered = new ArrayList<>(count);
 		for (String role : roles) {
+			// To be changed by the snapshot, and neither changed nor read with a lock
 			LeaseResult result = results.get(role);
 			ordered.add((result != null) ? result : busy(role));
 		}
