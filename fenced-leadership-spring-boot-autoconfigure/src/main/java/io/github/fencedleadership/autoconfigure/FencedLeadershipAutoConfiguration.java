@@ -5,6 +5,7 @@ import java.time.InstantSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -35,8 +36,8 @@ public final class FencedLeadershipAutoConfiguration {
 
 	@Bean
 	FencedLeadershipSettingsResolver fencedLeadershipSettingsResolver(FencedLeadershipProperties properties,
-			Environment environment) {
-		return new FencedLeadershipSettingsResolver(properties, environment);
+			Environment environment, ObjectProvider<StoreCallBound> storeCallBound) {
+		return new FencedLeadershipSettingsResolver(properties, environment, storeCallBound);
 	}
 
 	@Bean

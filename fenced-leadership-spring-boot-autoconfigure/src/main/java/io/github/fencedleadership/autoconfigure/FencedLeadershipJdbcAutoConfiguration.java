@@ -79,6 +79,11 @@ public final class FencedLeadershipJdbcAutoConfiguration {
 	}
 
 	@Bean
+	StoreCallBound fencedLeadershipStoreCallBound(JdbcDatabase database) {
+		return new StoreCallBound(database.getConnectionTimeout().plus(database.getQueryTimeout()));
+	}
+
+	@Bean
 	@ConditionalOnMissingBean(LeaseStore.class)
 	JdbcLeaseStore leaseStore(JdbcDatabase database, FencedLeadershipSettings settings) {
 		return new JdbcLeaseStore(database, settings.namespace());

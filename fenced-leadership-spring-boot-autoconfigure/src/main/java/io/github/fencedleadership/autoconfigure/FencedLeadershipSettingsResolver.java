@@ -10,6 +10,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
@@ -47,9 +48,13 @@ class FencedLeadershipSettingsResolver implements RoleSettingsResolver {
 
 	private final Environment environment;
 
-	FencedLeadershipSettingsResolver(FencedLeadershipProperties properties, Environment environment) {
+	private final ObjectProvider<StoreCallBound> storeCallBound;
+
+	FencedLeadershipSettingsResolver(FencedLeadershipProperties properties, Environment environment,
+			ObjectProvider<StoreCallBound> storeCallBound) {
 		this.properties = properties;
 		this.environment = environment;
+		this.storeCallBound = storeCallBound;
 	}
 
 	FencedLeadershipSettings resolve() {
@@ -78,11 +83,23 @@ class FencedLeadershipSettingsResolver implements RoleSettingsResolver {
 			return null;
 		}
 		Role configured = this.properties.getRoles().get(role);
-		if (configured != null) {
-			return ofRole(role, configured, declared);
+		// If not a property's fault, the caller knows which annotation's it is
+		RoleSettings settings = (configured != null) ? ofRole(role, configured, declared) : merge(new Role(), declared);
+		this.storeCallBound.ifAvailable((bound) -> requireTimeForCall(settings, bound.duration()));
+		return settings;
+	}
+
+	/**
+	 * The bound of a call was derived before the annotations were known.
+	 */
+	private static void requireTimeForCall(RoleSettings settings, Duration call) {
+		Duration available = settings.leaseTtl().minus(settings.safetyMargin()).minus(settings.renewInterval());
+		if (call.compareTo(available) > 0) {
+			throw new IllegalArgumentException(
+					"the lease TTL '%s' leaves '%s' after the renew interval '%s' and the safety margin '%s', and a call of the store may take '%s': lower 'fenced-leadership.jdbc.connection-timeout' and 'fenced-leadership.jdbc.query-timeout'"
+						.formatted(settings.leaseTtl(), available, settings.renewInterval(), settings.safetyMargin(),
+								call));
 		}
-		// Not a property's fault: the caller knows which annotation's it is
-		return merge(new Role(), declared);
 	}
 
 	private RoleSettings defaults() {

@@ -654,6 +654,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private boolean heartbeatFailing;
 
+		private final StoreClockWatch storeClock = new StoreClockWatch();
+
 		/**
 		 * Releases that wait for their turn, only touched by the renewal thread.
 		 */
@@ -822,6 +824,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			Map<String, LeaseResult> results = new HashMap<>();
 			boolean answered = call(() -> DefaultLeaderElector.this.leaseStore.tryAcquireOrRenew(this.ownerId, requests)
 				.forEach((result) -> results.put(result.role(), result)));
+			long answeredAt = DefaultLeaderElector.this.clock.nanos();
 			locked(() -> {
 				for (Round.LeaseCall call : calls) {
 					LeaseResult result = results.get(call.request().role());
@@ -833,6 +836,21 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					}
 				}
 			});
+			results.values()
+				.stream()
+				.flatMap((result) -> storeTime(result).stream())
+				.findFirst()
+				.flatMap((storeTime) -> this.storeClock.observe(storeTime, sentAt, answeredAt))
+				.ifPresent((step) -> logger.warn(
+						"The clock of the lease store was set back by about '%s'. Leases last so much longer, also those of leaders that are gone"
+							.formatted(step)));
+		}
+
+		private static Optional<Instant> storeTime(LeaseResult result) {
+			Instant expiresAt = result.expiresAt();
+			// Of a lease that has lapsed it is not known for how long.
+			return (expiresAt != null && !result.remaining().isZero())
+					? Optional.of(expiresAt.minus(result.remaining())) : Optional.empty();
 		}
 
 		private void release(Round.ReleaseCall call) {

@@ -16,6 +16,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.UncategorizedSQLException;
@@ -294,6 +295,9 @@ public final class JdbcDatabase implements AutoCloseable {
 		String state = ex.getSQLState();
 		if (state != null && state.startsWith("08")) {
 			return new DataAccessResourceFailureException(description + ": " + ex.getMessage(), ex);
+		}
+		if (PostgresDialect.LOCK_NOT_AVAILABLE.equals(state)) {
+			return new CannotAcquireLockException(description + ": " + ex.getMessage(), ex);
 		}
 		DataAccessException translated = this.translator.translate(description, null, ex);
 		return (translated != null) ? translated : new UncategorizedSQLException(description, null, ex);

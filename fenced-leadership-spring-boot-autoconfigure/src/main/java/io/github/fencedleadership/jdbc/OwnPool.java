@@ -77,8 +77,13 @@ final class OwnPool {
 			config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
 			config.setRegisterMbeans(false);
 			config.setAllowPoolSuspension(false);
-			config.setMetricRegistry(null);
-			config.setMetricsTrackerFactory(null);
+			// Hikari minds one being set, even to null, while the other is there
+			if (config.getMetricsTrackerFactory() != null) {
+				config.setMetricsTrackerFactory(null);
+			}
+			else {
+				config.setMetricRegistry(null);
+			}
 			config.setHealthCheckRegistry(null);
 			HikariDataSource pool = new HikariDataSource(config);
 			return new PoolHandle(pool, pool::close);

@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGStatement;
+
+import org.springframework.util.ClassUtils;
 
 import io.github.fencedleadership.lease.LeaseRequest;
 import io.github.fencedleadership.lease.LeaseResult;
@@ -41,13 +44,22 @@ import io.github.fencedleadership.lease.LeaseResult.Outcome;
  * the same role at the same moment. All insert in the order of the roles and after having
  * locked what they lock, nobody waits for a locked row, so there is no cycle. If the
  * other one commits, nothing is inserted and the answer is 'busy'.</li>
- * <li>No part joins the results of two others, because a generic plan would guess their
- * sizes and might compare every role with every other.</li>
+ * <li>No part joins the results of two others, whose sizes the planner can only
+ * guess.</li>
  * </ul>
  */
 final class PostgresDialect extends JdbcDialect {
 
-	private static final int MAX_RELEASE_ATTEMPTS = 5;
+	static final String LOCK_NOT_AVAILABLE = "55P03";
+
+	/** What is decided of a locked row, by the instant: whether it is to be changed. */
+	private static final String GRANTED = """
+			CASE WHEN k.expires_at > i.at
+				THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
+				ELSE k.held_token IS NULL END""";
+
+	private static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
+			PostgresDialect.class.getClassLoader());
 
 	private final String acquireOrRenew;
 
@@ -83,9 +95,7 @@ final class PostgresDialect extends JdbcDialect {
 						renewed_at = i.at, expires_at = i.at + k.ttl_ms * interval '1 millisecond'
 					FROM locked k, instant i
 					WHERE l.namespace = ? AND l.role = k.role
-						AND CASE WHEN k.expires_at > i.at
-							THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
-							ELSE k.held_token IS NULL END
+						AND {granted}
 					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at,
 						CASE WHEN l.fencing_token = k.fencing_token THEN 'RENEWED' ELSE 'GRANTED' END AS outcome
 				), added AS (
@@ -99,17 +109,19 @@ final class PostgresDialect extends JdbcDialect {
 					ON CONFLICT (namespace, role) DO NOTHING
 					RETURNING l.role, l.owner_id, l.fencing_token, l.expires_at
 				), answer AS (
-					SELECT CASE WHEN changeable OR (NOT known AND held_token IS NULL) THEN 'BUSY' ELSE 'REFUSED' END
-						AS outcome, 1 AS precedence, role, owner_id, fencing_token, expires_at FROM seen
+					SELECT 'REFUSED' AS outcome, role, owner_id, fencing_token, expires_at FROM seen
+					WHERE NOT changeable AND (known OR held_token IS NOT NULL)
 					UNION ALL
-					SELECT 'REFUSED', 2, role, owner_id, fencing_token, expires_at FROM locked
+					SELECT 'REFUSED', k.role, k.owner_id, k.fencing_token, k.expires_at FROM locked k, instant i
+					WHERE NOT {granted}
 					UNION ALL
-					SELECT outcome, 3, role, owner_id, fencing_token, expires_at FROM changed
+					SELECT outcome, role, owner_id, fencing_token, expires_at FROM changed
 					UNION ALL
-					SELECT 'GRANTED', 3, role, owner_id, fencing_token, expires_at FROM added
+					SELECT 'GRANTED', role, owner_id, fencing_token, expires_at FROM added
 				)
-				SELECT a.precedence, a.outcome, a.role, a.owner_id, a.fencing_token, {expiresAt}, {at}
-				FROM answer a, instant i ORDER BY a.precedence""".replace("{now}", now())
+				SELECT a.outcome, a.role, a.owner_id, a.fencing_token, {expiresAt}, {at} FROM answer a, instant i"""
+			.replace("{granted}", GRANTED)
+			.replace("{now}", now())
 			.replace("{lease}", leaseTable())
 			.replace("{expiresAt}", micros("a.expires_at"))
 			.replace("{at}", micros("i.at"));
@@ -159,6 +171,7 @@ final class PostgresDialect extends JdbcDialect {
 		Map<String, LeaseResult> results = new HashMap<>();
 		Connection connection = session.connection();
 		try (PreparedStatement statement = session.prepare(this.acquireOrRenew)) {
+			planEachTime(statement);
 			int index = 1;
 			statement.setString(index++, ownerId);
 			statement.setArray(index++, connection.createArrayOf("text", roles));
@@ -171,28 +184,38 @@ final class PostgresDialect extends JdbcDialect {
 			statement.setString(index++, namespace);
 			statement.setString(index++, ownerId);
 			statement.setString(index++, namespace);
+			statement.setString(index++, ownerId);
 			statement.setString(index, ownerId);
 			try (ResultSet row = statement.executeQuery()) {
 				while (row.next()) {
-					Outcome outcome = Outcome.valueOf(row.getString(2));
-					String role = row.getString(3);
-					// In the order of precedence: what was done replaces what was seen
-					results.put(role, (outcome == Outcome.BUSY) ? busy(role)
-							: result(role, outcome, row.getString(4), row.getLong(5), row.getLong(6), row.getLong(7)));
+					String role = row.getString(2);
+					results.put(role, result(role, Outcome.valueOf(row.getString(1)), row.getString(3), row.getLong(4),
+							row.getLong(5), row.getLong(6)));
 				}
 			}
 		}
 		List<LeaseResult> ordered = new ArrayList<>(count);
 		for (String role : roles) {
+			// To be changed by the snapshot, and neither changed nor read with a lock
 			LeaseResult result = results.get(role);
 			ordered.add((result != null) ? result : busy(role));
 		}
 		return ordered;
 	}
 
+	/**
+	 * A plan that was made for a few roles of a small table and kept by the session reads
+	 * the whole table for every role once there are thousands.
+	 */
+	private static void planEachTime(PreparedStatement statement) throws SQLException {
+		if (DRIVER_PRESENT) {
+			Driver.planEachTime(statement);
+		}
+	}
+
 	@Override
 	boolean release(Session session, String namespace, String role, String ownerId, long token) throws SQLException {
-		for (int attempt = 1;; attempt++) {
+		while (true) {
 			try (PreparedStatement statement = session.prepare(this.release)) {
 				statement.setString(1, namespace);
 				statement.setString(2, role);
@@ -211,11 +234,10 @@ final class PostgresDialect extends JdbcDialect {
 					}
 				}
 			}
-			if (attempt == MAX_RELEASE_ATTEMPTS) {
+			if (!session.pause()) {
 				throw new SQLException("The lease of role '%s' is locked by somebody's transaction".formatted(role),
-						"55P03");
+						LOCK_NOT_AVAILABLE);
 			}
-			session.pause();
 		}
 	}
 
@@ -242,6 +264,20 @@ final class PostgresDialect extends JdbcDialect {
 				ON CONFLICT (namespace, node_id) DO UPDATE SET host = excluded.host, pid = excluded.pid,
 					version = excluded.version, started_at = excluded.started_at,
 					last_heartbeat = %s""".formatted(nodeTable(), instant("?"), now(), now());
+	}
+
+	/** Loaded only if the driver is there. */
+	private static final class Driver {
+
+		private Driver() {
+		}
+
+		static void planEachTime(PreparedStatement statement) throws SQLException {
+			if (statement.isWrapperFor(PGStatement.class)) {
+				statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+			}
+		}
+
 	}
 
 }

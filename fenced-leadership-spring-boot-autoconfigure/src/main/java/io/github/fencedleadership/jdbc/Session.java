@@ -23,6 +23,8 @@ final class Session {
 
 	private static final Log logger = LogFactory.getLog(Session.class);
 
+	private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
 	private final Connection connection;
 
 	private final boolean owned;
@@ -133,7 +135,10 @@ final class Session {
 		}
 		PreparedStatement statement = this.connection.prepareStatement(sql);
 		try {
-			statement.setQueryTimeout((int) Math.max((remaining + 999) / 1000, 1));
+			// Whole seconds only. Where possible the server cancels before the client
+			// hangs
+			// up, so that nothing is carried out after all that was given up
+			statement.setQueryTimeout((int) Math.max((remaining + 250) / 1000, 1));
 		}
 		catch (SQLFeatureNotSupportedException ex) {
 			logger.trace("The driver does not support query timeouts", ex);
@@ -211,12 +216,16 @@ final class Session {
 
 	/**
 	 * Wait a moment before something is tried again.
-	 * @throws SQLException if the bound does not allow it
+	 * @return {@code false} if there is no time left for it
+	 * @throws SQLException if interrupted
 	 */
-	void pause() throws SQLException {
-		long pause = Math.min(remaining(TimeUnit.NANOSECONDS) / 4, TimeUnit.MILLISECONDS.toNanos(20));
+	boolean pause() throws SQLException {
+		if (this.deadline - System.nanoTime() <= 2 * PAUSE_NANOS) {
+			return false;
+		}
 		try {
-			TimeUnit.NANOSECONDS.sleep(pause);
+			TimeUnit.NANOSECONDS.sleep(PAUSE_NANOS);
+			return true;
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();

@@ -9,6 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.beans.factory.support.StaticListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -262,7 +263,8 @@ class FencedLeadershipSettingsResolverTests {
 		}
 		FencedLeadershipProperties bound = Binder.get(this.environment)
 			.bindOrCreate("fenced-leadership", Bindable.of(FencedLeadershipProperties.class));
-		return new FencedLeadershipSettingsResolver(bound, this.environment);
+		return new FencedLeadershipSettingsResolver(bound, this.environment,
+				new StaticListableBeanFactory().getBeanProvider(StoreCallBound.class));
 	}
 
 }

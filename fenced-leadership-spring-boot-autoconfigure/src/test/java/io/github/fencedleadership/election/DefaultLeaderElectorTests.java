@@ -48,7 +48,7 @@ class DefaultLeaderElectorTests {
 	private static final RoleSettings LONG = RoleSettings.of(Duration.ofSeconds(60), Duration.ofSeconds(20),
 			Duration.ofMillis(20), null, null);
 
-	private static final RoleSettings SHORT = RoleSettings.of(Duration.ofMillis(600), Duration.ofMillis(50),
+	private static final RoleSettings SHORT = RoleSettings.of(Duration.ofSeconds(2), Duration.ofMillis(100),
 			Duration.ofMillis(20), null, null);
 
 	private final TestStore store = new TestStore();
@@ -302,7 +302,8 @@ class DefaultLeaderElectorTests {
 	@Test
 	void returningNormallyKeepsTheTerm() {
 		AtomicInteger runs = new AtomicInteger();
-		DefaultLeaderElector elector = started(builder("a").settings(SHORT));
+		DefaultLeaderElector elector = started(builder("a").settings(
+				RoleSettings.of(Duration.ofSeconds(60), Duration.ofMillis(50), Duration.ofMillis(20), null, null)));
 		elector.register(LeaderTask.of("reports", (leadership) -> runs.incrementAndGet()));
 		eventually().until(() -> runs.get() == 1);
 		int renewals = this.store.renewals.get();
@@ -507,7 +508,7 @@ class DefaultLeaderElectorTests {
 		CountDownLatch stuck = new CountDownLatch(1);
 		AtomicInteger runs = new AtomicInteger();
 		Work healthy = new Work();
-		RoleSettings settings = RoleSettings.of(Duration.ofMillis(1500), Duration.ofMillis(100), Duration.ofMillis(20),
+		RoleSettings settings = RoleSettings.of(Duration.ofSeconds(4), Duration.ofMillis(100), Duration.ofMillis(20),
 				null, Duration.ofMillis(300));
 		DefaultLeaderElector a = started(builder("a").settings(settings).listener(new RecordingListener()));
 		a.register(LeaderTask.of("reports", (leadership) -> {
