@@ -3,15 +3,15 @@ package io.github.fencedleadership.autoconfigure;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-import io.github.fencedleadership.annotation.InvalidFencedLeaderException;
+import io.github.fencedleadership.annotation.InvalidFencedMethodException;
 
 /**
- * Explains an {@link InvalidFencedLeaderException}.
+ * Explains an {@link InvalidFencedMethodException}.
  */
-class InvalidFencedLeaderFailureAnalyzer extends AbstractFailureAnalyzer<InvalidFencedLeaderException> {
+class InvalidFencedMethodFailureAnalyzer extends AbstractFailureAnalyzer<InvalidFencedMethodException> {
 
 	@Override
-	protected FailureAnalysis analyze(Throwable rootFailure, InvalidFencedLeaderException cause) {
+	protected FailureAnalysis analyze(Throwable rootFailure, InvalidFencedMethodException cause) {
 		return new FailureAnalysis(cause.getProblem() + ".", cause.getRemedy() + ".", cause);
 	}
 
