@@ -47,7 +47,7 @@ class FencedLeaderIntrospector extends FencedMethodIntrospector<FencedLeader, Fe
 
 	private static final List<String> TRANSACTIONAL = List.of(
 			"org.springframework.transaction.annotation.Transactional", "jakarta.transaction.Transactional",
-			"jakarta.ejb.TransactionAttribute");
+			"jakarta.ejb.TransactionAttribute", FencedWrite.class.getName());
 
 	FencedLeaderIntrospector() {
 		super(FencedLeader.class);
