@@ -26,6 +26,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
+import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -604,7 +605,7 @@ class FencedWriteValidationTests {
 	static class FreezingConfiguration {
 
 		@Bean
-		static BeanPostProcessor freezer() {
+		static Freezer freezer() {
 			return new Freezer();
 		}
 
@@ -613,7 +614,7 @@ class FencedWriteValidationTests {
 	/**
 	 * Wraps the transactional proxy of a bean in one that nothing can be added to.
 	 */
-	static class Freezer implements BeanPostProcessor, PriorityOrdered {
+	static class Freezer implements BeanPostProcessor, Ordered {
 
 		@Override
 		public int getOrder() {
