@@ -32,8 +32,8 @@ public class FencedLeaderConfiguration {
 	static FencedLeaderBeanPostProcessor fencedLeaderBeanPostProcessor(
 			ObjectProvider<FencedLeaderMethodRegistry> registry, ObjectProvider<LeaderElector> elector,
 			Environment environment) {
-		FencedLeaderBeanPostProcessor postProcessor = new FencedLeaderBeanPostProcessor(elector::getObject,
-				() -> registry.getObject().skippedCalls());
+		FencedLeaderBeanPostProcessor postProcessor = new FencedLeaderBeanPostProcessor(new FencedLeaderIntrospector(),
+				elector::getObject, () -> registry.getObject().skippedCalls());
 		postProcessor
 			.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		return postProcessor;

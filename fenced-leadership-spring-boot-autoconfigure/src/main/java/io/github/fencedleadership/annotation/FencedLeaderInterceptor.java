@@ -7,8 +7,6 @@ import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.support.AopUtils;
-
 import io.github.fencedleadership.annotation.FencedLeader.Mode;
 import io.github.fencedleadership.annotation.FencedLeader.Otherwise;
 import io.github.fencedleadership.election.LeaderElector;
@@ -35,9 +33,7 @@ class FencedLeaderInterceptor implements MethodInterceptor {
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Object target = invocation.getThis();
-		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
-				: invocation.getMethod().getDeclaringClass();
-		FencedLeaderMethod method = this.introspector.describe(invocation.getMethod(), targetClass);
+		FencedLeaderMethod method = this.introspector.describe(invocation.getMethod(), Targets.targetClass(invocation));
 		if (method == null) {
 			return invocation.proceed();
 		}

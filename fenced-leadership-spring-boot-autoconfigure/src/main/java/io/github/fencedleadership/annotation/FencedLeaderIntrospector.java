@@ -1,41 +1,23 @@
 package io.github.fencedleadership.annotation;
 
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Future;
-import java.util.stream.BaseStream;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.convert.DurationStyle;
-import org.springframework.core.MethodClassKey;
-import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
-import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.ClassUtils;
-import org.springframework.util.ConcurrentReferenceHashMap;
-import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
-import org.springframework.util.StringValueResolver;
 
 import io.github.fencedleadership.annotation.FencedLeader.Mode;
 import io.github.fencedleadership.annotation.FencedLeader.Otherwise;
@@ -47,7 +29,7 @@ import io.github.fencedleadership.lease.Roles;
  * Finds the {@link FencedLeader @FencedLeader} methods of a class, and rejects those that
  * can be seen, from the class alone, not to be fenceable.
  */
-class FencedLeaderIntrospector {
+class FencedLeaderIntrospector extends FencedMethodIntrospector<FencedLeader, FencedLeaderMethod> {
 
 	/**
 	 * Annotations whose methods consume a message: skipping the call would lose it.
@@ -65,124 +47,20 @@ class FencedLeaderIntrospector {
 
 	private static final List<String> TRANSACTIONAL = List.of(
 			"org.springframework.transaction.annotation.Transactional", "jakarta.transaction.Transactional",
-			"jakarta.ejb.TransactionAttribute");
+			"jakarta.ejb.TransactionAttribute", FencedWrite.class.getName());
 
-	/**
-	 * Types of results that are made after the call has returned, and so outside of the
-	 * term.
-	 */
-	private static final List<String> DEFERRED_RESULTS = List.of("org.reactivestreams.Publisher",
-			"kotlinx.coroutines.flow.Flow", "kotlinx.coroutines.Job",
-			"org.springframework.web.context.request.async.DeferredResult",
-			"org.springframework.web.context.request.async.WebAsyncTask",
-			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
-			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
-
-	private final Map<Class<?>, Map<Method, FencedLeader>> selected = new ConcurrentReferenceHashMap<>();
-
-	private final Map<MethodClassKey, FencedLeaderMethod> cache = new ConcurrentHashMap<>();
-
-	private @Nullable StringValueResolver valueResolver;
-
-	void setValueResolver(StringValueResolver valueResolver) {
-		this.valueResolver = valueResolver;
+	FencedLeaderIntrospector() {
+		super(FencedLeader.class);
 	}
 
-	/**
-	 * Return whether a method of a class carries the annotation.
-	 * @param method the method, possibly that of an interface
-	 * @param targetClass the class
-	 * @return whether the annotation was found
-	 */
-	boolean isAnnotated(Method method, Class<?> targetClass) {
-		return select(ClassUtils.getUserClass(targetClass)).containsKey(specificMethod(method, targetClass));
+	@Override
+	InvalidFencedLeaderException invalid(String beanName, Method method, String reason, String remedy,
+			@Nullable Throwable cause) {
+		return new InvalidFencedLeaderException(beanName, method, reason, remedy, cause);
 	}
 
-	/**
-	 * Return a method that is known to be annotated, without validating it.
-	 * @param method the method, possibly that of an interface
-	 * @param targetClass the class of the target
-	 * @return the description, {@code null} if the method is not annotated
-	 */
-	@Nullable FencedLeaderMethod describe(Method method, Class<?> targetClass) {
-		return this.cache.computeIfAbsent(new MethodClassKey(method, targetClass), (key) -> {
-			Method specificMethod = specificMethod(method, targetClass);
-			FencedLeader annotation = select(ClassUtils.getUserClass(targetClass)).get(specificMethod);
-			return (annotation != null)
-					? describe(ClassUtils.getShortNameAsProperty(ClassUtils.getUserClass(targetClass)), specificMethod,
-							annotation)
-					: null;
-		});
-	}
-
-	/**
-	 * Return the validated methods of a bean.
-	 * @param beanName the name of the bean
-	 * @param beanClass the class of the bean, or of its target
-	 * @return the methods
-	 * @throws InvalidFencedLeaderException if one of them cannot be fenced
-	 */
-	List<FencedLeaderMethod> find(String beanName, Class<?> beanClass) {
-		Class<?> targetClass = ClassUtils.getUserClass(beanClass);
-		Map<Method, FencedLeader> annotated = select(targetClass);
-		return annotated.entrySet().stream().map((entry) -> {
-			FencedLeaderMethod method = describe(beanName, entry.getKey(), entry.getValue());
-			validate(method, targetClass);
-			return method;
-		}).toList();
-	}
-
-	/**
-	 * Return the annotated methods of a class. An annotation of an interface goes for the
-	 * method that implements it, even if that comes from a superclass which knows nothing
-	 * of the interface; so it takes a look at the class as a whole.
-	 * @param targetClass the class
-	 * @return the methods and their annotations
-	 */
-	Map<Method, FencedLeader> select(Class<?> targetClass) {
-		if (!AnnotationUtils.isCandidateClass(targetClass, FencedLeader.class)) {
-			return Map.of();
-		}
-		return this.selected.computeIfAbsent(targetClass, FencedLeaderIntrospector::selectMethods);
-	}
-
-	private static Map<Method, FencedLeader> selectMethods(Class<?> targetClass) {
-		Map<Method, FencedLeader> annotated = new LinkedHashMap<>();
-		Set<Class<?>> types = new LinkedHashSet<>();
-		if (!Proxy.isProxyClass(targetClass)) {
-			types.add(targetClass);
-		}
-		types.addAll(ClassUtils.getAllInterfacesForClassAsSet(targetClass));
-		for (Class<?> type : types) {
-			ReflectionUtils.doWithMethods(type, (method) -> {
-				Method specificMethod = specificMethod(method, targetClass);
-				if (!annotated.containsKey(specificMethod)) {
-					FencedLeader annotation = findAnnotation(method, specificMethod);
-					if (annotation != null) {
-						annotated.put(specificMethod, annotation);
-					}
-				}
-			}, ReflectionUtils.USER_DECLARED_METHODS);
-		}
-		return annotated.isEmpty() ? Map.of() : annotated;
-	}
-
-	private static Method specificMethod(Method method, Class<?> targetClass) {
-		Class<?> userClass = ClassUtils.getUserClass(targetClass);
-		// The methods of such classes say nothing that those of the interface do not
-		if (Proxy.isProxyClass(userClass) || ClassUtils.isLambdaClass(userClass)) {
-			return method;
-		}
-		return AopUtils.getMostSpecificMethod(method, userClass);
-	}
-
-	private static @Nullable FencedLeader findAnnotation(Method method, Method specificMethod) {
-		FencedLeader annotation = AnnotatedElementUtils.findMergedAnnotation(specificMethod, FencedLeader.class);
-		return (annotation != null || specificMethod.equals(method)) ? annotation
-				: AnnotatedElementUtils.findMergedAnnotation(method, FencedLeader.class);
-	}
-
-	private FencedLeaderMethod describe(String beanName, Method method, FencedLeader annotation) {
+	@Override
+	FencedLeaderMethod describe(String beanName, Method method, FencedLeader annotation) {
 		Mode mode = annotation.mode();
 		if (mode == Mode.AUTO) {
 			mode = isScheduled(method) ? Mode.GATE : Mode.RUN;
@@ -223,63 +101,18 @@ class FencedLeaderIntrospector {
 		}
 	}
 
-	private String resolve(String text) {
-		String resolved = (this.valueResolver != null) ? this.valueResolver.resolveStringValue(text) : text;
-		return (resolved != null) ? resolved : "";
-	}
-
-	private void validate(FencedLeaderMethod method, Class<?> targetClass) {
+	@Override
+	void validate(FencedLeaderMethod method, Class<?> targetClass) {
 		requireOverridable(method, targetClass);
-		requireSynchronous(method, targetClass);
+		requireSynchronous(method, targetClass,
+				(method.mode() == Mode.RUN) ? "Remove @Async: the method is run on a thread of its own"
+						: "Move the gate to a method that is called by the asynchronous one",
+				"term");
 		if (method.mode() == Mode.RUN) {
 			requireRunnable(method, targetClass);
 		}
 		else {
 			requireGateable(method);
-		}
-	}
-
-	private void requireOverridable(FencedLeaderMethod method, Class<?> targetClass) {
-		Method candidate = method.method();
-		int modifiers = candidate.getModifiers();
-		if (Modifier.isPrivate(modifiers)) {
-			throw invalid(method, "is private, so that no proxy can see its calls", "Give it another visibility");
-		}
-		if (Modifier.isStatic(modifiers)) {
-			throw invalid(method, "is static, so that no proxy can see its calls", "Make it an instance method");
-		}
-		if (Modifier.isFinal(modifiers)) {
-			throw invalid(method, "is final, so that it would run unfenced",
-					"Remove 'final' (in Kotlin, declare the function and its class 'open', or use the plugin 'kotlin-spring')");
-		}
-		boolean packagePrivate = (modifiers & (Modifier.PUBLIC | Modifier.PROTECTED)) == 0;
-		Class<?> declaringClass = candidate.getDeclaringClass();
-		if (packagePrivate && (!declaringClass.getPackageName().equals(targetClass.getPackageName())
-				|| declaringClass.getClassLoader() != targetClass.getClassLoader())) {
-			throw invalid(method, "is package-private in another package than '%s', so that no proxy can override it"
-				.formatted(targetClass.getName()), "Make it protected or public");
-		}
-	}
-
-	private void requireSynchronous(FencedLeaderMethod method, Class<?> targetClass) {
-		Method candidate = method.method();
-		if (AnnotatedElementUtils.hasAnnotation(candidate, Async.class)
-				|| AnnotatedElementUtils.hasAnnotation(targetClass, Async.class)) {
-			throw invalid(method, "is @Async, so that its caller would not know whether it ran",
-					(method.mode() == Mode.RUN) ? "Remove @Async: the method is run on a thread of its own"
-							: "Move the gate to a method that is called by the asynchronous one");
-		}
-		Class<?>[] parameterTypes = candidate.getParameterTypes();
-		if (parameterTypes.length > 0
-				&& parameterTypes[parameterTypes.length - 1].getName().equals("kotlin.coroutines.Continuation")) {
-			throw invalid(method, "is a suspending function, which goes on after the call has returned",
-					"Use a blocking function");
-		}
-		if (isDeferred(candidate.getReturnType())) {
-			throw invalid(method,
-					"returns '%s', whose work would go on outside of the term"
-						.formatted(ClassUtils.getQualifiedName(candidate.getReturnType())),
-					"Do the work before the method returns, and return its result");
 		}
 	}
 
@@ -351,35 +184,6 @@ class FencedLeaderIntrospector {
 		String onMethod = present(MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY), TRANSACTIONAL);
 		return (onMethod != null) ? onMethod
 				: present(MergedAnnotations.from(targetClass, SearchStrategy.TYPE_HIERARCHY), TRANSACTIONAL);
-	}
-
-	private static @Nullable String present(MergedAnnotations annotations, List<String> names) {
-		return names.stream().filter(annotations::isPresent).map(ClassUtils::getShortName).findFirst().orElse(null);
-	}
-
-	private static boolean isDeferred(Class<?> type) {
-		return Future.class.isAssignableFrom(type) || Callable.class.isAssignableFrom(type)
-				|| BaseStream.class.isAssignableFrom(type)
-				|| ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
-				|| DEFERRED_RESULTS.stream().anyMatch((name) -> isSubtype(type, name));
-	}
-
-	private static boolean isSubtype(@Nullable Class<?> type, String name) {
-		for (Class<?> candidate = type; candidate != null; candidate = candidate.getSuperclass()) {
-			if (candidate.getName().equals(name)) {
-				return true;
-			}
-			for (Class<?> candidateInterface : candidate.getInterfaces()) {
-				if (isSubtype(candidateInterface, name)) {
-					return true;
-				}
-			}
-		}
-		return false;
-	}
-
-	static InvalidFencedLeaderException invalid(FencedLeaderMethod method, String reason, String remedy) {
-		return new InvalidFencedLeaderException(method.beanName(), method.method(), reason, remedy, null);
 	}
 
 	static @Nullable Object emptyResult(Class<?> returnType) {

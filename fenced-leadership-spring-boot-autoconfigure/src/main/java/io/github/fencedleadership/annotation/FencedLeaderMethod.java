@@ -17,7 +17,7 @@ import io.github.fencedleadership.annotation.FencedLeader.Otherwise;
  * @param declared the times that the annotation states
  */
 public record FencedLeaderMethod(String beanName, Method method, String role, Mode mode, Otherwise otherwise,
-		RoleSettingsResolver.Declared declared) {
+		RoleSettingsResolver.Declared declared) implements FencedMethod {
 
 	public FencedLeaderMethod {
 		Objects.requireNonNull(beanName, "'beanName' must not be null");
@@ -32,8 +32,9 @@ public record FencedLeaderMethod(String beanName, Method method, String role, Mo
 	 * Return the method in a form for logs and errors: {@code reports.send()}.
 	 * @return the description
 	 */
+	@Override
 	public String description() {
-		return this.beanName + "." + this.method.getName() + "()";
+		return FencedMethod.super.description();
 	}
 
 }

@@ -1,10 +1,7 @@
 package io.github.fencedleadership.annotation;
 
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,22 +11,15 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.SpringProxy;
-import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedProxyUtils;
-import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.DisposableBean;
-import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.util.ClassUtils;
 
 import io.github.fencedleadership.annotation.FencedLeader.Mode;
+import io.github.fencedleadership.annotation.FencedMethodScanner.FencedBean;
 import io.github.fencedleadership.annotation.RoleSettingsResolver.Declared;
 import io.github.fencedleadership.election.LeaderElector;
 import io.github.fencedleadership.election.LeaderTask;
@@ -41,13 +31,13 @@ import io.github.fencedleadership.election.RoleSettings;
  */
 class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBean {
 
-	private static final Log logger = LogFactory.getLog(FencedLeaderRegistrar.class);
-
 	private final ConfigurableListableBeanFactory beanFactory;
 
 	private final FencedLeaderBeanPostProcessor postProcessor;
 
-	private final FencedLeaderIntrospector introspector;
+	private final FencedMethodIntrospector<?, FencedLeaderMethod> introspector;
+
+	private final FencedMethodScanner<FencedLeaderMethod> scanner;
 
 	private final FencedLeaderMethodRegistry registry;
 
@@ -62,6 +52,7 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 		this.beanFactory = beanFactory;
 		this.postProcessor = postProcessor;
 		this.introspector = postProcessor.getIntrospector();
+		this.scanner = new FencedMethodScanner<>(beanFactory, postProcessor);
 		this.registry = registry;
 		this.elector = elector;
 		this.settingsResolver = settingsResolver;
@@ -70,14 +61,12 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 	@Override
 	public void afterSingletonsInstantiated() {
 		this.postProcessor.resolveDependencies();
-		List<LeaderBean> beans = new ArrayList<>();
-		Set<String> names = new LinkedHashSet<>(List.of(this.beanFactory.getBeanDefinitionNames()));
-		names.addAll(List.of(this.beanFactory.getSingletonNames()));
-		names.forEach((name) -> inspect(name, beans));
-		Set<String> inspected = beans.stream().map(LeaderBean::name).collect(Collectors.toSet());
+		List<FencedBean<FencedLeaderMethod>> beans = this.scanner.scan();
+		beans.forEach(this::requireRegistrable);
+		Set<String> inspected = beans.stream().map(FencedBean::name).collect(Collectors.toSet());
 		this.postProcessor.listen(this::addLate).forEach((name, methods) -> {
 			if (!inspected.contains(name)) {
-				throw FencedLeaderIntrospector.invalid(methods.get(0),
+				throw this.introspector.invalid(methods.get(0),
 						"is in an object that is not a bean of its own (an inner bean, perhaps)",
 						"Declare it as a bean of the application context");
 			}
@@ -91,140 +80,29 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 		settings.forEach(this::registerGates);
 	}
 
-	private void inspect(String beanName, List<LeaderBean> beans) {
-		if (this.beanFactory.containsBeanDefinition(beanName)
-				&& this.beanFactory.getMergedBeanDefinition(beanName).isAbstract()) {
-			return;
+	private void requireRegistrable(FencedBean<FencedLeaderMethod> bean) {
+		if (!bean.singleton()) {
+			throw notSingleton(bean.methods().get(0));
 		}
-		if (this.beanFactory.containsBeanDefinition(ScopedProxyUtils.getTargetBeanName(beanName))) {
-			// A scoped proxy; what it stands for is looked at on its own
-			return;
-		}
-		Object instance = this.beanFactory.getSingleton(beanName);
-		if (instance instanceof FactoryBean<?>) {
-			inspect(beanName, BeanFactory.FACTORY_BEAN_PREFIX + beanName, instance.getClass(), instance, beans);
-			Class<?> productType = this.beanFactory.getType(beanName, false);
-			if (productType != null && !this.introspector.select(ClassUtils.getUserClass(productType)).isEmpty()) {
-				Object product = this.beanFactory.isSingleton(beanName) ? this.beanFactory.getBean(beanName) : null;
-				inspect(beanName, beanName, productType, product, beans);
-			}
-			return;
-		}
-		Class<?> type = (instance != null) ? instance.getClass() : determineType(beanName);
-		if (type != null) {
-			inspect(beanName, beanName, type, instance, beans);
+		if (bean.instance() == null) {
+			requireNoneToRun(bean.methods());
 		}
 	}
 
-	private @Nullable Class<?> determineType(String beanName) {
-		try {
-			return AutoProxyUtils.determineTargetClass(this.beanFactory, beanName);
-		}
-		catch (Exception | LinkageError ex) {
-			// As with all scans of bean types: an optional class may be missing
-			logger.debug("Type of bean '%s' cannot be determined".formatted(beanName), ex);
-			return null;
-		}
-	}
-
-	private void inspect(String beanName, String lookupName, Class<?> type, @Nullable Object instance,
-			List<LeaderBean> beans) {
-		String displayName = ScopedProxyUtils.isScopedTarget(beanName) ? ScopedProxyUtils.getOriginalBeanName(beanName)
-				: beanName;
-		Object target = (instance != null) ? Targets.ultimateTarget(instance) : null;
-		Class<?> targetClass = ClassUtils.getUserClass((target != null) ? target.getClass() : type);
-		if (instance != null) {
-			requireVisible(displayName, instance.getClass(), targetClass);
-		}
-		List<FencedLeaderMethod> methods = this.introspector.find(displayName, targetClass);
-		if (methods.isEmpty() || (target != null && Mocks.isMock(target))) {
-			return;
-		}
-		if (!this.beanFactory.isSingleton(lookupName)) {
-			throw notSingleton(methods.get(0));
-		}
-		if (instance != null) {
-			methods.forEach((method) -> requireAdvised(method, instance));
-		}
-		else {
-			requireNoneToRun(methods);
-		}
-		beans.add(new LeaderBean(beanName, instance, target, methods));
-	}
-
-	/**
-	 * Reject annotations on the interfaces of a proxy that its target does not implement,
-	 * as with a generated repository: the target's class, by which it is decided whether
-	 * to advise a bean, does not show them.
-	 */
-	private void requireVisible(String beanName, Class<?> beanClass, Class<?> targetClass) {
-		if (beanClass == targetClass || !isProxyClass(beanClass)) {
-			return;
-		}
-		Set<Method> visible = this.introspector.select(targetClass).keySet();
-		for (Class<?> type : ClassUtils.getAllInterfacesForClassAsSet(beanClass)) {
-			this.introspector.select(type).keySet().forEach((method) -> {
-				if (!visible.contains(AopUtils.getMostSpecificMethod(method, targetClass))) {
-					throw new InvalidFencedLeaderException(beanName, method,
-							"is declared by an interface of a proxy, and its target of type '%s' does not implement that interface, so that it would run unfenced"
-								.formatted(targetClass.getName()),
-							"Annotate a method of a bean that calls it", null);
-				}
-			});
-		}
-	}
-
-	private static boolean isProxyClass(Class<?> type) {
-		return Proxy.isProxyClass(type) || SpringProxy.class.isAssignableFrom(type);
-	}
-
-	private static InvalidFencedLeaderException notSingleton(FencedLeaderMethod method) {
-		return FencedLeaderIntrospector.invalid(method, "is in a bean that is not a singleton",
+	private InvalidFencedMethodException notSingleton(FencedLeaderMethod method) {
+		return this.introspector.invalid(method, "is in a bean that is not a singleton",
 				"Make the bean a singleton, or move the method to one");
 	}
 
-	private void requireAdvised(FencedLeaderMethod method, Object instance) {
-		if (!Targets.isAdvised(instance, this.postProcessor.getAdvisor())) {
-			throw FencedLeaderIntrospector.invalid(method,
-					"would run unfenced, because the bean is not proxied: it was created before the post-processors were registered, or registered as an object",
-					"Let the container create the bean, and let no BeanPostProcessor or BeanFactoryPostProcessor depend on it (make their @Bean methods static)");
-		}
-		if (AopUtils.isJdkDynamicProxy(instance)) {
-			requireExposed(method, instance);
-		}
-		else if (!overrides(instance.getClass(), method.method())) {
-			throw FencedLeaderIntrospector
-				.invalid(method, "would run unfenced, because the proxy of class '%s' does not override it"
-					.formatted(instance.getClass().getName()), "Make the method public or protected, and not final");
-		}
-	}
-
-	private static void requireExposed(FencedLeaderMethod method, Object instance) {
-		try {
-			AopUtils.selectInvocableMethod(method.method(), instance.getClass());
-		}
-		catch (IllegalStateException ex) {
-			throw new InvalidFencedLeaderException(method.beanName(), method.method(),
-					"is not in any interface of the bean, which has a JDK proxy",
-					"Declare it in an interface of the bean, or set 'spring.aop.proxy-target-class' to 'true'", ex);
-		}
-	}
-
-	private static boolean overrides(Class<?> proxyClass, Method method) {
-		return Arrays.stream(proxyClass.getDeclaredMethods())
-			.anyMatch((candidate) -> candidate.getName().equals(method.getName())
-					&& Arrays.equals(candidate.getParameterTypes(), method.getParameterTypes()));
-	}
-
-	private static void requireNoneToRun(List<FencedLeaderMethod> methods) {
+	private void requireNoneToRun(List<FencedLeaderMethod> methods) {
 		methods.stream().filter((method) -> method.mode() == Mode.RUN).findFirst().ifPresent((method) -> {
-			throw FencedLeaderIntrospector.invalid(method,
+			throw this.introspector.invalid(method,
 					"is to be run when this node becomes leader, but its bean is created lazily",
 					"Remove @Lazy, or declare the bean with its class as type, so that it is created at start-up");
 		});
 	}
 
-	private void registerWork(LeaderBean bean, Map<String, @Nullable RoleSettings> settings) {
+	private void registerWork(FencedBean<FencedLeaderMethod> bean, Map<String, @Nullable RoleSettings> settings) {
 		if (bean.instance() == null || bean.target() == null) {
 			return;
 		}
@@ -270,7 +148,7 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 			if (!this.beanFactory.containsBean(beanName) || !this.beanFactory.isSingleton(beanName)) {
 				throw notSingleton(method);
 			}
-			requireAdvised(method, bean);
+			this.scanner.requireAdvised(method, bean);
 			if (known.stream().anyMatch((other) -> isSame(other, beanName, method))) {
 				continue;
 			}
@@ -314,7 +192,7 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 		}
 	}
 
-	private static @Nullable Duration agree(List<FencedLeaderMethod> methods, String attribute,
+	private @Nullable Duration agree(List<FencedLeaderMethod> methods, String attribute,
 			Function<Declared, @Nullable Duration> value) {
 		FencedLeaderMethod first = null;
 		for (FencedLeaderMethod method : methods) {
@@ -323,7 +201,7 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 				continue;
 			}
 			if (first != null && !Objects.equals(value.apply(first.declared()), stated)) {
-				throw FencedLeaderIntrospector.invalid(method,
+				throw this.introspector.invalid(method,
 						"states %s '%s' for role '%s', and '%s' states '%s'".formatted(attribute, stated, method.role(),
 								first.description(), value.apply(first.declared())),
 						"State the same in both, or in one of them only");
@@ -343,11 +221,6 @@ class FencedLeaderRegistrar implements SmartInitializingSingleton, DisposableBea
 			this.registrations.forEach(LeaderElector.Registration::close);
 			this.registrations.clear();
 		}
-	}
-
-	private record LeaderBean(String name, @Nullable Object instance, @Nullable Object target,
-			List<FencedLeaderMethod> methods) {
-
 	}
 
 }

@@ -4,18 +4,12 @@ import java.lang.reflect.Method;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.util.ClassUtils;
-
 /**
  * Thrown at start-up for a {@link FencedLeader @FencedLeader} method that could not be
  * fenced as declared.
  */
 @SuppressWarnings("serial")
-public class InvalidFencedLeaderException extends RuntimeException {
-
-	private final String problem;
-
-	private final String remedy;
+public class InvalidFencedLeaderException extends InvalidFencedMethodException {
 
 	/**
 	 * Create an exception.
@@ -27,31 +21,7 @@ public class InvalidFencedLeaderException extends RuntimeException {
 	 */
 	InvalidFencedLeaderException(String beanName, Method method, String reason, String remedy,
 			@Nullable Throwable cause) {
-		this("@FencedLeader method '%s' of bean '%s' %s"
-			.formatted(ClassUtils.getQualifiedMethodName(method, method.getDeclaringClass()), beanName, reason), remedy,
-				cause);
-	}
-
-	private InvalidFencedLeaderException(String problem, String remedy, @Nullable Throwable cause) {
-		super(problem + ". " + remedy, cause);
-		this.problem = problem;
-		this.remedy = remedy;
-	}
-
-	/**
-	 * Return what is wrong, naming bean and method.
-	 * @return the problem
-	 */
-	public String getProblem() {
-		return this.problem;
-	}
-
-	/**
-	 * Return what to do about it.
-	 * @return the remedy
-	 */
-	public String getRemedy() {
-		return this.remedy;
+		super("FencedLeader", beanName, method, reason, remedy, cause);
 	}
 
 }

@@ -1,10 +1,15 @@
 package io.github.fencedleadership.annotation;
 
+import java.util.ArrayList;
+import java.util.List;
+
+import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
 import org.springframework.aop.TargetSource;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.target.EmptyTargetSource;
 
 /**
@@ -13,6 +18,11 @@ import org.springframework.aop.target.EmptyTargetSource;
 final class Targets {
 
 	private Targets() {
+	}
+
+	static Class<?> targetClass(MethodInvocation invocation) {
+		Object target = invocation.getThis();
+		return (target != null) ? AopUtils.getTargetClass(target) : invocation.getMethod().getDeclaringClass();
 	}
 
 	static Object ultimateTarget(Object bean) {
@@ -32,6 +42,21 @@ final class Targets {
 			}
 		}
 		return false;
+	}
+
+	/**
+	 * Return the advisors of a bean's proxies, in the order in which a call passes them.
+	 * @param bean the bean
+	 * @return the advisors
+	 */
+	static List<Advisor> advisors(Object bean) {
+		List<Advisor> advisors = new ArrayList<>();
+		for (Object current = bean; current != null; current = target(current)) {
+			if (current instanceof Advised advised) {
+				advisors.addAll(List.of(advised.getAdvisors()));
+			}
+		}
+		return advisors;
 	}
 
 	private static @Nullable Object target(Object bean) {

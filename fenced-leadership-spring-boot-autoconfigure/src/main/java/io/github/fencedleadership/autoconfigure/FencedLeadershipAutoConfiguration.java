@@ -1,6 +1,7 @@
 package io.github.fencedleadership.autoconfigure;
 
 import java.time.InstantSource;
+import java.util.OptionalLong;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -19,7 +20,11 @@ import org.springframework.core.env.Environment;
 
 import io.github.fencedleadership.annotation.FencedLeader;
 import io.github.fencedleadership.annotation.FencedLeaderConfiguration;
+import io.github.fencedleadership.annotation.FencedWrite;
+import io.github.fencedleadership.annotation.FencedWriteConfiguration;
 import io.github.fencedleadership.election.LeaderElector;
+import io.github.fencedleadership.fencing.FencingGuard;
+import io.github.fencedleadership.fencing.InMemoryFencingGuard;
 import io.github.fencedleadership.lease.InMemoryLeaseStore;
 import io.github.fencedleadership.lease.LeaseStore;
 import io.github.fencedleadership.membership.InMemoryNodeRegistry;
@@ -27,11 +32,12 @@ import io.github.fencedleadership.membership.NodeRegistry;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for fenced leadership: settings,
- * elector, {@link FencedLeader @FencedLeader}, and the in-memory stores.
+ * elector, {@link FencedLeader @FencedLeader} and {@link FencedWrite @FencedWrite}, and
+ * the in-memory stores.
  */
 @AutoConfiguration
 @EnableConfigurationProperties(FencedLeadershipProperties.class)
-@Import({ FencedLeaderConfiguration.class, LeaderElectorConfiguration.class })
+@Import({ FencedLeaderConfiguration.class, FencedWriteConfiguration.class, LeaderElectorConfiguration.class })
 public final class FencedLeadershipAutoConfiguration {
 
 	@Bean
@@ -72,6 +78,14 @@ public final class FencedLeadershipAutoConfiguration {
 			logger.warn(
 					"Property 'fenced-leadership.store' is 'memory': leaders are elected within this process only, and every process has its own");
 			return new InMemoryLeaseStore(this.clock);
+		}
+
+		@Bean
+		@ConditionalOnMissingBean(FencingGuard.class)
+		InMemoryFencingGuard fencingGuard(LeaseStore leaseStore) {
+			return new InMemoryFencingGuard((role) -> leaseStore.find(role)
+				.map((lease) -> OptionalLong.of(lease.fencingToken()))
+				.orElseGet(OptionalLong::empty));
 		}
 
 		@Bean

@@ -6,7 +6,8 @@ package io.github.fencedleadership.fencing;
  * The guard keeps, per resource and role, the highest fencing token it has accepted. What
  * a resource is, is up to its users: a table, an account, a file. Tokens of different
  * roles are not comparable, so two roles that write to one resource are not fenced
- * against each other.
+ * against each other; nor are roles of the same name in different
+ * {@linkplain FencingToken#namespace() namespaces}.
  * <p>
  * Guarantee: a write that was checked with a token, in the transaction in which it was
  * checked, commits only if no write of that resource with a higher token of that role

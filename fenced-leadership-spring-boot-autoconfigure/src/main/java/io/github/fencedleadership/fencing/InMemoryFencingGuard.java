@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InMemoryFencingGuard implements FencingGuard {
 
-	private final Map<Mark, Long> marks = new ConcurrentHashMap<>();
+	private final Map<Mark, FencingToken> marks = new ConcurrentHashMap<>();
 
 	private final Function<String, OptionalLong> newestToken;
 
@@ -29,8 +29,8 @@ public final class InMemoryFencingGuard implements FencingGuard {
 
 	/**
 	 * Create a guard that sees leases.
-	 * @param newestToken from a role to the token of its newest term, empty if it is not
-	 * known
+	 * @param newestToken from a role of this application to the token of its newest term,
+	 * empty if it is not known
 	 */
 	public InMemoryFencingGuard(Function<String, OptionalLong> newestToken) {
 		this.newestToken = Objects.requireNonNull(newestToken, "'newestToken' must not be null");
@@ -39,14 +39,19 @@ public final class InMemoryFencingGuard implements FencingGuard {
 	@Override
 	public void check(String resource, FencingToken token) {
 		Resources.validate(resource);
-		OptionalLong newest = this.newestToken.apply(token.role());
+		OptionalLong newest = (token.namespace() == null) ? this.newestToken.apply(token.role()) : OptionalLong.empty();
 		if (newest.isPresent()) {
 			checkAgainstLease(resource, token, newest.getAsLong());
 		}
-		long mark = this.marks.merge(new Mark(resource, token.role()), token.value(), Math::max);
-		if (mark > token.value()) {
-			throw new StaleFencingTokenException(resource, token, mark);
+		FencingToken mark = this.marks.merge(new Mark(resource, token.qualifiedRole()), token,
+				InMemoryFencingGuard::higher);
+		if (mark.value() > token.value()) {
+			throw new StaleFencingTokenException(resource, token, mark.value());
 		}
+	}
+
+	private static FencingToken higher(FencingToken mark, FencingToken token) {
+		return (token.value() > mark.value()) ? token : mark;
 	}
 
 	private static void checkAgainstLease(String resource, FencingToken token, long newest) {
@@ -61,12 +66,12 @@ public final class InMemoryFencingGuard implements FencingGuard {
 	/**
 	 * Return the highest token that was accepted.
 	 * @param resource the resource
-	 * @param role the role
+	 * @param role the role, {@linkplain FencingToken#qualifiedRole() qualified} by its
+	 * namespace if that is another one than the application's own
 	 * @return the token, {@code null} if none was accepted
 	 */
 	public @Nullable FencingToken highestAccepted(String resource, String role) {
-		Long mark = this.marks.get(new Mark(resource, role));
-		return (mark != null) ? new FencingToken(role, mark) : null;
+		return this.marks.get(new Mark(resource, role));
 	}
 
 	private record Mark(String resource, String role) {

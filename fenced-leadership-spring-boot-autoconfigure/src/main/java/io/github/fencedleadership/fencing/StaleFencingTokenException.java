@@ -22,7 +22,7 @@ public class StaleFencingTokenException extends RuntimeException {
 	 */
 	public StaleFencingTokenException(String resource, FencingToken token, long newerToken) {
 		super("A write to '%s' with fencing token '%d' of role '%s' was refused: token '%d' is known, so the writer's term is over"
-			.formatted(resource, token.value(), token.role(), newerToken));
+			.formatted(resource, token.value(), token.qualifiedRole(), newerToken));
 		this.resource = resource;
 		this.token = token;
 		this.newerToken = newerToken;

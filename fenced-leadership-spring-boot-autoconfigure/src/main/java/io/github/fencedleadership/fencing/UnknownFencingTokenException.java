@@ -7,6 +7,8 @@ package io.github.fencedleadership.fencing;
 @SuppressWarnings("serial")
 public class UnknownFencingTokenException extends RuntimeException {
 
+	private final FencingToken token;
+
 	/**
 	 * Create an exception.
 	 * @param resource what was to be written to
@@ -15,7 +17,16 @@ public class UnknownFencingTokenException extends RuntimeException {
 	 */
 	public UnknownFencingTokenException(String resource, FencingToken token, long newestToken) {
 		super("A write to '%s' with fencing token '%d' of role '%s' was refused: the newest term of the role has token '%d'. After a restore of the lease table, raise its tokens above those that were used"
-			.formatted(resource, token.value(), token.role(), newestToken));
+			.formatted(resource, token.value(), token.qualifiedRole(), newestToken));
+		this.token = token;
+	}
+
+	/**
+	 * Return the token that no term has.
+	 * @return the token
+	 */
+	public FencingToken getFencingToken() {
+		return this.token;
 	}
 
 }

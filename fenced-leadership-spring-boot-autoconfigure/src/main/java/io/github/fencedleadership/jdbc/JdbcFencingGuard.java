@@ -121,12 +121,12 @@ public final class JdbcFencingGuard implements FencingGuard {
 
 	@Override
 	public void prepare(String resource, FencingToken token) {
-		raise(new Mark(this.namespace, token.role(), Resources.validate(resource)), token);
+		raise(markOf(Resources.validate(resource), token), token);
 	}
 
 	@Override
 	public void check(String resource, FencingToken token) {
-		Mark mark = new Mark(this.namespace, token.role(), Resources.validate(resource));
+		Mark mark = markOf(Resources.validate(resource), token);
 		requireTransaction(resource);
 		Connection connection = DataSourceUtils.getConnection(this.dataSource);
 		try {
@@ -142,7 +142,7 @@ public final class JdbcFencingGuard implements FencingGuard {
 			if (checked == null || checked.token() < token.value()) {
 				throw new CannotAcquireLockException(
 						"The mark of resource '%s' and role '%s' was raised after the snapshot of the transaction. Try the transaction again, or prepare the check before the transaction"
-							.formatted(resource, token.role()));
+							.formatted(resource, token.qualifiedRole()));
 			}
 			compare(resource, token, checked);
 		}
@@ -152,6 +152,11 @@ public final class JdbcFencingGuard implements FencingGuard {
 		finally {
 			DataSourceUtils.releaseConnection(connection, this.dataSource);
 		}
+	}
+
+	private Mark markOf(String resource, FencingToken token) {
+		String namespace = token.namespace();
+		return new Mark((namespace != null) ? namespace : this.namespace, token.role(), resource);
 	}
 
 	private static void compare(String resource, FencingToken token, CheckedMark checked) {
@@ -165,7 +170,9 @@ public final class JdbcFencingGuard implements FencingGuard {
 		if (newest > token.value()) {
 			throw new StaleFencingTokenException(resource, token, newest);
 		}
-		if (newest != CheckedMark.UNKNOWN && newest < token.value()) {
+		// The leases of another application's namespace are usually somewhere else.
+		boolean visible = newest != CheckedMark.UNKNOWN && (newest > 0 || token.namespace() == null);
+		if (visible && newest < token.value()) {
 			throw new UnknownFencingTokenException(resource, token, newest);
 		}
 	}

@@ -18,6 +18,7 @@ import io.github.fencedleadership.election.Leadership;
 import io.github.fencedleadership.election.LeadershipLostException;
 import io.github.fencedleadership.election.RoleStatus;
 import io.github.fencedleadership.election.RoleStatus.State;
+import io.github.fencedleadership.fencing.FencingContext;
 import io.github.fencedleadership.fencing.FencingToken;
 
 /**
@@ -103,6 +104,7 @@ public class FakeLeaderElector implements LeaderElector {
 			return Optional.empty();
 		}
 		this.events.add("enter " + role);
+		FencingContext.Scope context = FencingContext.enter(leadership);
 		return Optional.of(new Scope() {
 
 			@Override
@@ -112,6 +114,7 @@ public class FakeLeaderElector implements LeaderElector {
 
 			@Override
 			public void close() {
+				context.close();
 				FakeLeaderElector.this.events.add("leave " + role);
 			}
 

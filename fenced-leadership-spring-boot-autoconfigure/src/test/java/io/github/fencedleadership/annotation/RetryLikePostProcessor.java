@@ -1,5 +1,7 @@
 package io.github.fencedleadership.annotation;
 
+import java.lang.annotation.Annotation;
+
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 
@@ -10,13 +12,17 @@ import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
 import org.springframework.core.Ordered;
 
 /**
- * Puts advice around {@link FencedLeader} methods that calls again after a failure.
+ * Puts advice around annotated methods that calls again after a failure.
  */
 @SuppressWarnings("serial")
 class RetryLikePostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
 
 	RetryLikePostProcessor() {
-		this.advisor = new DefaultPointcutAdvisor(AnnotationMatchingPointcut.forMethodAnnotation(FencedLeader.class),
+		this(FencedLeader.class);
+	}
+
+	RetryLikePostProcessor(Class<? extends Annotation> annotationType) {
+		this.advisor = new DefaultPointcutAdvisor(AnnotationMatchingPointcut.forMethodAnnotation(annotationType),
 				new RetryOnce());
 		setBeforeExistingAdvisors(true);
 		setProxyTargetClass(true);

@@ -247,7 +247,7 @@ class FencedLeadershipAutoConfigurationTests {
 			.withBean("worker", FinalWorker.class)
 			.run((context) -> {
 				assertThat(context).hasFailed();
-				FailureAnalysis analysis = new InvalidFencedLeaderFailureAnalyzer()
+				FailureAnalysis analysis = new InvalidFencedMethodFailureAnalyzer()
 					.analyze(context.getStartupFailure());
 				assertThat(analysis.getDescription()).contains("FinalWorker.work' of bean 'worker' is final");
 				assertThat(analysis.getAction()).startsWith("Remove 'final'");
