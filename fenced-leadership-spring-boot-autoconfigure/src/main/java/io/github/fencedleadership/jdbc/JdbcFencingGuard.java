@@ -64,7 +64,7 @@ import io.github.fencedleadership.jdbc.FencingDialect.Mark;
  * {@link org.springframework.dao.DataAccessException}s, and those that are worth another
  * try are {@link org.springframework.dao.TransientDataAccessException}s. Thread-safe.
  */
-public final class JdbcFencingGuard implements FencingGuard {
+public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(JdbcFencingGuard.class);
 
@@ -97,7 +97,7 @@ public final class JdbcFencingGuard implements FencingGuard {
 	/**
 	 * Create a guard.
 	 * @param database how to reach the marks for raising them; its query timeout bounds
-	 * for how long a raise waits for writers of older terms
+	 * for how long a raise waits for writers of older terms; closed with the guard
 	 * @param dataSource the DataSource of the transactions that are guarded, of the same
 	 * database
 	 * @param namespace the scope of the role names
@@ -268,6 +268,7 @@ public final class JdbcFencingGuard implements FencingGuard {
 	public boolean isLeaseVisible() {
 		Boolean visible = this.leaseVisible;
 		if (visible == null) {
+			requireMarks();
 			visible = this.database.hasTable(this.database.getLeaseTable());
 			this.leaseVisible = visible;
 			logger.info(visible
@@ -277,6 +278,23 @@ public final class JdbcFencingGuard implements FencingGuard {
 						.formatted(this.database.getLeaseTable()));
 		}
 		return visible;
+	}
+
+	private void requireMarks() {
+		String table = this.database.getResourceTable();
+		if (!this.database.hasTable(table)) {
+			throw new IllegalStateException(
+					"Table '%s', which fenced writes need, does not exist in the database that is written to. Set 'fenced-leadership.jdbc.initialize-schema' to 'always' if the leases are there too, run the script 'schema-<platform>.sql' of package 'io.github.fencedleadership.jdbc', or make it a migration of your own"
+						.formatted(table));
+		}
+	}
+
+	/**
+	 * Close what reaches the marks. The DataSource stays open.
+	 */
+	@Override
+	public void close() {
+		this.database.close();
 	}
 
 	private FencingDialect dialect() {

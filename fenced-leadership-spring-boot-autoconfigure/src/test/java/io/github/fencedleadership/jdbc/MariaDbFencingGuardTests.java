@@ -1,0 +1,12 @@
+package io.github.fencedleadership.jdbc;
+
+/**
+ * Tests for {@link JdbcFencingGuard} on MariaDB.
+ */
+class MariaDbFencingGuardTests extends JdbcFencingGuardContract {
+
+	MariaDbFencingGuardTests() {
+		super(TestDatabase.MARIADB);
+	}
+
+}
