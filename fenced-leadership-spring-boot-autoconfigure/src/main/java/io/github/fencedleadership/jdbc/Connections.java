@@ -6,6 +6,7 @@ import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -25,7 +26,8 @@ import org.apache.commons.logging.LogFactory;
  * otherwise per call. So it is asked on a helper thread, which is abandoned when the
  * bound is reached. A connection that arrives late is given back unused. The helper
  * thread also carries none of the caller's transactions, whatever the DataSource does
- * with threads.
+ * with threads. Only one that leads to different databases depending on the thread is
+ * asked on that of the caller.
  */
 class Connections implements AutoCloseable {
 
@@ -45,8 +47,11 @@ class Connections implements AutoCloseable {
 		return thread;
 	});
 
-	Connections(DataSource dataSource) {
+	private final boolean onCallersThread;
+
+	Connections(DataSource dataSource, boolean onCallersThread) {
 		this.dataSource = dataSource;
+		this.onCallersThread = onCallersThread;
 	}
 
 	/**
@@ -64,7 +69,7 @@ class Connections implements AutoCloseable {
 			}
 			CompletableFuture<Connection> result = new CompletableFuture<>();
 			try {
-				this.executor.execute(() -> connect(result));
+				(this.onCallersThread ? (Executor) Runnable::run : this.executor).execute(() -> connect(result));
 			}
 			catch (RuntimeException | Error ex) {
 				this.permits.release();

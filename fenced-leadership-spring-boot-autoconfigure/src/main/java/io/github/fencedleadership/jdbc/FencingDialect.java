@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * writers of older terms that hold the mark, and shuts them out. A <em>check</em> runs in
  * the transaction of the write, holds the mark with a shared lock until that ends, and
  * compares. No lock is ever upgraded: a check never changes the mark, so checks do not
- * wait for each other, and a raise holds nothing while it waits.
+ * wait for each other, and a raise holds nothing while it waits. A raise is never asked
+ * for while the transaction of the check holds anything that it would wait for.
  */
 abstract class FencingDialect {
 
@@ -57,6 +58,23 @@ abstract class FencingDialect {
 		try (PreparedStatement statement = session.prepare(sql)) {
 			statement.setString(1, namespace);
 			statement.setString(2, role);
+			try (ResultSet row = statement.executeQuery()) {
+				return row.next() ? row.getLong(1) : 0;
+			}
+		}
+	}
+
+	/**
+	 * Return the token of a mark, without a lock.
+	 * @return the token, 0 if there is no such mark
+	 */
+	final long currentMark(Session session, Mark mark) throws SQLException {
+		String sql = "SELECT fencing_token FROM %s WHERE namespace = ? AND role = ? AND resource = ?"
+			.formatted(this.tables.resource());
+		try (PreparedStatement statement = session.prepare(sql)) {
+			statement.setString(1, mark.namespace());
+			statement.setString(2, mark.role());
+			statement.setString(3, mark.resource());
 			try (ResultSet row = statement.executeQuery()) {
 				return row.next() ? row.getLong(1) : 0;
 			}
@@ -112,6 +130,26 @@ abstract class FencingDialect {
 	 */
 	boolean canSeeLease(int isolation) {
 		return true;
+	}
+
+	/**
+	 * Return whether the look at the lease sees what is committed when the check begins.
+	 * @param isolation the isolation level of the transaction
+	 * @return {@code false} if it sees what was committed when the transaction began
+	 */
+	boolean seesNewestLease(int isolation) {
+		return isolation <= Connection.TRANSACTION_READ_COMMITTED;
+	}
+
+	/**
+	 * Return whether a check of a mark that does not exist locks the place where it would
+	 * be.
+	 * @param isolation the isolation level of the transaction
+	 * @return {@code true} if the mark cannot be raised for as long as the transaction
+	 * runs
+	 */
+	boolean locksWhatIsMissing(int isolation) {
+		return false;
 	}
 
 	/**
@@ -282,6 +320,16 @@ abstract class FencingDialect {
 		@Override
 		boolean canSeeLease(int isolation) {
 			return isolation != Connection.TRANSACTION_SERIALIZABLE;
+		}
+
+		@Override
+		boolean seesNewestLease(int isolation) {
+			return isolation != Connection.TRANSACTION_REPEATABLE_READ;
+		}
+
+		@Override
+		boolean locksWhatIsMissing(int isolation) {
+			return isolation > Connection.TRANSACTION_READ_COMMITTED;
 		}
 
 		@Override

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
@@ -19,9 +20,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.dao.QueryTimeoutException;
+import org.springframework.dao.TransientDataAccessResourceException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 import org.springframework.jdbc.support.SQLExceptionTranslator;
 
@@ -64,6 +68,12 @@ public final class JdbcDatabase implements AutoCloseable {
 	 */
 	private static final Set<Integer> RETRYABLE_H2_CODES = Set.of(50200, 90131, 23505);
 
+	/** PostgreSQL, and what this package says itself when the time is over. */
+	private static final String STATEMENT_TIMEOUT_STATE = "57014";
+
+	/** MariaDB; MySQL. */
+	private static final Set<Integer> STATEMENT_TIMEOUT_MYSQL_CODES = Set.of(1969, 3024);
+
 	/** PostgreSQL; MariaDB, MySQL; H2 (two of them). */
 	private static final Set<String> MISSING_TABLE_STATES = Set.of("42P01", "42S02", "42S03", "42S04", "3F000",
 			"90079");
@@ -91,7 +101,8 @@ public final class JdbcDatabase implements AutoCloseable {
 		this.nowExpression = builder.nowExpression;
 		DataSource dataSource = withoutTransactions(builder.dataSource);
 		this.ownPool = builder.ownPool ? OwnPool.copyOf(dataSource, builder.connectionTimeout) : null;
-		this.connections = new Connections((this.ownPool != null) ? this.ownPool.dataSource() : dataSource);
+		this.connections = new Connections((this.ownPool != null) ? this.ownPool.dataSource() : dataSource,
+				builder.askOnCallersThread && this.ownPool == null);
 	}
 
 	/**
@@ -112,6 +123,17 @@ public final class JdbcDatabase implements AutoCloseable {
 			current = target;
 		}
 		return result;
+	}
+
+	/**
+	 * Return whether it depends on the caller which database a DataSource leads to.
+	 */
+	static boolean isRouted(DataSource dataSource) {
+		if (dataSource instanceof DelegatingDataSource delegating) {
+			DataSource target = delegating.getTargetDataSource();
+			return target != null && isRouted(target);
+		}
+		return dataSource instanceof AbstractRoutingDataSource;
 	}
 
 	/**
@@ -293,10 +315,17 @@ public final class JdbcDatabase implements AutoCloseable {
 	DataAccessException translate(String task, SQLException ex) {
 		String description = "Failed to " + task;
 		String state = ex.getSQLState();
+		if (ex instanceof SQLTransientConnectionException) {
+			return new TransientDataAccessResourceException(description + ": " + ex.getMessage(), ex);
+		}
 		if (state != null && state.startsWith("08")) {
 			return new DataAccessResourceFailureException(description + ": " + ex.getMessage(), ex);
 		}
-		if (PostgresDialect.LOCK_NOT_AVAILABLE.equals(state)) {
+		if (STATEMENT_TIMEOUT_STATE.equals(state) || (this.dialect instanceof MariaDbDialect
+				&& STATEMENT_TIMEOUT_MYSQL_CODES.contains(ex.getErrorCode()))) {
+			return new QueryTimeoutException(description + ": " + ex.getMessage(), ex);
+		}
+		if (PostgresDialect.LOCK_NOT_AVAILABLE.equals(state) || isRetryable(ex)) {
 			return new CannotAcquireLockException(description + ": " + ex.getMessage(), ex);
 		}
 		DataAccessException translated = this.translator.translate(description, null, ex);
@@ -341,6 +370,8 @@ public final class JdbcDatabase implements AutoCloseable {
 		private Duration queryTimeout = Duration.ofMillis(2500);
 
 		private boolean ownPool = true;
+
+		private boolean askOnCallersThread;
 
 		private @Nullable String nowExpression;
 
@@ -398,6 +429,19 @@ public final class JdbcDatabase implements AutoCloseable {
 		 */
 		public Builder ownPool(boolean ownPool) {
 			this.ownPool = ownPool;
+			return this;
+		}
+
+		/**
+		 * Set whether the DataSource is asked for connections on the thread of the
+		 * caller, because it depends on the thread which database it leads to. It may
+		 * then keep the caller waiting for longer than the connection timeout. Of no
+		 * effect if there is a pool of one's own.
+		 * @param askOnCallersThread whether to, by default {@code false}
+		 * @return this builder
+		 */
+		public Builder askOnCallersThread(boolean askOnCallersThread) {
+			this.askOnCallersThread = askOnCallersThread;
 			return this;
 		}
 

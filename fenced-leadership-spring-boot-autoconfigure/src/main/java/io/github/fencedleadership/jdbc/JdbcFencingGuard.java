@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 
 import javax.sql.DataSource;
 
@@ -69,6 +70,11 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	private static final Log logger = LogFactory.getLog(JdbcFencingGuard.class);
 
 	/**
+	 * Where marks are if the DataSource leads to one database only.
+	 */
+	private static final String SINGLE_PLACE = "";
+
+	/**
 	 * How many marks are remembered as raised. One that is not costs another statement.
 	 */
 	private static final int MAX_REMEMBERED = 10_000;
@@ -81,25 +87,30 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 
 	private final Duration idleTimeout;
 
-	private final Map<Mark, Long> raised = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
+	private final Map<PlacedMark, Long> raised = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
 
 		@Override
-		protected boolean removeEldestEntry(Map.Entry<Mark, Long> eldest) {
+		protected boolean removeEldestEntry(Map.Entry<PlacedMark, Long> eldest) {
 			return size() > MAX_REMEMBERED;
 		}
 
 	});
 
-	private volatile @Nullable FencingDialect dialect;
+	private final boolean routed;
 
-	private volatile @Nullable Boolean leaseVisible;
+	private final Map<String, Boolean> leaseVisible = new ConcurrentHashMap<>();
+
+	private final Map<String, Integer> defaultIsolation = new ConcurrentHashMap<>();
+
+	private volatile @Nullable FencingDialect dialect;
 
 	/**
 	 * Create a guard.
 	 * @param database how to reach the marks for raising them; its query timeout bounds
 	 * for how long a raise waits for writers of older terms; closed with the guard
 	 * @param dataSource the DataSource of the transactions that are guarded, of the same
-	 * database
+	 * database; if it leads to several, depending on the caller, the database has to be
+	 * {@linkplain JdbcDatabase.Builder#askOnCallersThread asked on the caller's thread}
 	 * @param namespace the scope of the role names
 	 * @param idleTimeout for how long a guarded transaction may be idle, zero for as long
 	 * as it likes
@@ -107,6 +118,7 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	public JdbcFencingGuard(JdbcDatabase database, DataSource dataSource, String namespace, Duration idleTimeout) {
 		this.database = Objects.requireNonNull(database, "'database' must not be null");
 		this.dataSource = unwrap(Objects.requireNonNull(dataSource, "'dataSource' must not be null"));
+		this.routed = JdbcDatabase.isRouted(this.dataSource);
 		this.namespace = JdbcLeaseStore.requireValidNamespace(namespace);
 		this.idleTimeout = Objects.requireNonNull(idleTimeout, "'idleTimeout' must not be null");
 	}
@@ -121,7 +133,9 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 
 	@Override
 	public void prepare(String resource, FencingToken token) {
-		raise(markOf(Resources.validate(resource), token), token);
+		Mark mark = markOf(Resources.validate(resource), token);
+		String place = this.routed ? String.valueOf(this.database.getUrl()) : SINGLE_PLACE;
+		raise(new PlacedMark(place, mark), token);
 	}
 
 	@Override
@@ -131,20 +145,8 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		Connection connection = DataSourceUtils.getConnection(this.dataSource);
 		try {
 			requireTransactional(connection, resource);
-			raise(mark, token);
-			CheckedMark checked = check(connection, mark);
-			if (checked == null || checked.token() < token.value()) {
-				// Somebody has deleted or lowered it since it was raised.
-				this.raised.remove(mark);
-				raise(mark, token);
-				checked = check(connection, mark);
-			}
-			if (checked == null || checked.token() < token.value()) {
-				throw new CannotAcquireLockException(
-						"The mark of resource '%s' and role '%s' was raised after the snapshot of the transaction. Try the transaction again, or prepare the check before the transaction"
-							.formatted(resource, token.qualifiedRole()));
-			}
-			compare(resource, token, checked);
+			String place = this.routed ? String.valueOf(connection.getMetaData().getURL()) : SINGLE_PLACE;
+			check(connection, new PlacedMark(place, mark), token);
 		}
 		catch (SQLException ex) {
 			throw this.database.translate("check fencing token '%s' for resource '%s'".formatted(token, resource), ex);
@@ -154,13 +156,40 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		}
 	}
 
+	private void check(Connection connection, PlacedMark placed, FencingToken token) throws SQLException {
+		raise(placed, token);
+		FencingDialect dialect = dialect();
+		int isolation = isolation(connection, placed.place());
+		CheckedMark checked = check(connection, dialect, placed, isolation);
+		if (checked == null && !dialect.locksWhatIsMissing(isolation)) {
+			// Somebody has deleted it since it was raised. Nothing is locked, so that
+			// raising it cannot wait for this very transaction.
+			this.raised.remove(placed);
+			raise(placed, token);
+			checked = check(connection, dialect, placed, isolation);
+		}
+		if (checked == null || checked.token() < token.value()) {
+			this.raised.remove(placed);
+			throw new CannotAcquireLockException(
+					"The mark of resource '%s' and role '%s' was raised after the snapshot of the transaction, or changed by hand. Try the transaction again, or prepare the check before the transaction"
+						.formatted(placed.mark().resource(), token.qualifiedRole()));
+		}
+		compare(placed.mark().resource(), token, checked, dialect.seesNewestLease(isolation));
+	}
+
 	private Mark markOf(String resource, FencingToken token) {
 		String namespace = token.namespace();
 		return new Mark((namespace != null) ? namespace : this.namespace, token.role(), resource);
 	}
 
-	private static void compare(String resource, FencingToken token, CheckedMark checked) {
-		compareWithLease(resource, token, checked.newestToken());
+	/**
+	 * In an old snapshot there may be no trace yet of the caller's own term. That it was
+	 * granted is known since its token was raised.
+	 */
+	private static void compare(String resource, FencingToken token, CheckedMark checked, boolean newestLease) {
+		if (newestLease || checked.newestToken() > token.value()) {
+			compareWithLease(resource, token, checked.newestToken());
+		}
 		if (checked.token() > token.value()) {
 			throw new StaleFencingTokenException(resource, token, checked.token());
 		}
@@ -207,10 +236,27 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 					.formatted(resource));
 	}
 
-	private @Nullable CheckedMark check(Connection connection, Mark mark) throws SQLException {
-		FencingDialect dialect = dialect();
-		boolean lease = isLeaseVisible();
-		boolean leaseInside = lease && dialect.canSeeLease(connection.getTransactionIsolation());
+	/**
+	 * Some drivers ask the database for it. So what the transaction was begun with is
+	 * looked at, and the default of the connections asked for once.
+	 */
+	private int isolation(Connection connection, String place) throws SQLException {
+		Integer isolation = TransactionSynchronizationManager.getCurrentTransactionIsolationLevel();
+		if (isolation == null) {
+			isolation = this.defaultIsolation.get(place);
+		}
+		if (isolation == null) {
+			isolation = connection.getTransactionIsolation();
+			this.defaultIsolation.put(place, isolation);
+		}
+		return isolation;
+	}
+
+	private @Nullable CheckedMark check(Connection connection, FencingDialect dialect, PlacedMark placed, int isolation)
+			throws SQLException {
+		Mark mark = placed.mark();
+		boolean lease = isLeaseVisible(placed.place());
+		boolean leaseInside = lease && dialect.canSeeLease(isolation);
 		CheckedMark checked;
 		try (PreparedStatement statement = connection.prepareStatement(dialect.check(leaseInside))) {
 			DataSourceUtils.applyTransactionTimeout(statement, this.dataSource);
@@ -240,12 +286,13 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 
 	// Raising
 
-	private void raise(Mark mark, FencingToken token) {
-		Long known = this.raised.get(mark);
+	private void raise(PlacedMark placed, FencingToken token) {
+		Long known = this.raised.get(placed);
 		if (known != null && known >= token.value()) {
 			return;
 		}
-		boolean lease = isLeaseVisible();
+		Mark mark = placed.mark();
+		boolean lease = isLeaseVisible(placed.place());
 		this.database.call("raise the mark of resource '%s'".formatted(mark.resource()), (session, jdbcDialect) -> {
 			FencingDialect dialect = dialect(jdbcDialect);
 			if (lease) {
@@ -253,10 +300,17 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 				// come.
 				compareWithLease(mark.resource(), token, dialect.newestToken(session, mark.namespace(), mark.role()));
 			}
-			dialect.raise(session, mark, token.value());
+			// To raise it is to wait for all writers. Another process may have done so.
+			long current = dialect.currentMark(session, mark);
+			if (current > token.value()) {
+				throw new StaleFencingTokenException(mark.resource(), token, current);
+			}
+			if (current < token.value()) {
+				dialect.raise(session, mark, token.value());
+			}
 			return true;
 		});
-		this.raised.merge(mark, token.value(), Math::max);
+		this.raised.merge(placed, token.value(), Math::max);
 	}
 
 	/**
@@ -266,16 +320,21 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	 * @throws org.springframework.dao.DataAccessException if the database does not answer
 	 */
 	public boolean isLeaseVisible() {
-		Boolean visible = this.leaseVisible;
+		return isLeaseVisible(this.routed ? String.valueOf(this.database.getUrl()) : SINGLE_PLACE);
+	}
+
+	private boolean isLeaseVisible(String place) {
+		Boolean visible = this.leaseVisible.get(place);
 		if (visible == null) {
 			requireMarks();
 			visible = this.database.hasTable(this.database.getLeaseTable());
-			this.leaseVisible = visible;
-			logger.info(visible
-					? "Guarded writes are refused from the moment a newer term is granted: table '%s' is visible to them"
-						.formatted(this.database.getLeaseTable())
-					: "Guarded writes are refused from a newer term's first write on: table '%s' is not visible to them"
-						.formatted(this.database.getLeaseTable()));
+			if (this.leaseVisible.put(place, visible) == null) {
+				logger.info(visible
+						? "Guarded writes are refused from the moment a newer term is granted: table '%s' is visible to them"
+							.formatted(this.database.getLeaseTable())
+						: "Guarded writes are refused from a newer term's first write on: table '%s' is not visible to them"
+							.formatted(this.database.getLeaseTable()));
+			}
 		}
 		return visible;
 	}
@@ -284,7 +343,7 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		String table = this.database.getResourceTable();
 		if (!this.database.hasTable(table)) {
 			throw new IllegalStateException(
-					"Table '%s', which fenced writes need, does not exist in the database that is written to. Set 'fenced-leadership.jdbc.initialize-schema' to 'always' if the leases are there too, run the script 'schema-<platform>.sql' of package 'io.github.fencedleadership.jdbc', or make it a migration of your own"
+					"Table '%s', which fenced writes need, does not exist in the database that is written to. Set 'fenced-leadership.jdbc.initialize-schema' to 'always' if the leases are there too, run the script 'schema-fencing-<platform>.sql' of package 'io.github.fencedleadership.jdbc', or make it a migration of your own"
 						.formatted(table));
 		}
 	}
@@ -310,6 +369,13 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 			this.dialect = known;
 		}
 		return known;
+	}
+
+	/**
+	 * A mark in one of the databases that a DataSource may lead to.
+	 */
+	private record PlacedMark(String place, Mark mark) {
+
 	}
 
 	/**

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.dao.TransientDataAccessResourceException;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
@@ -146,7 +147,7 @@ class JdbcDatabaseTests {
 			.queryTimeout(Duration.ofSeconds(10))
 			.build());
 		for (int i = 0; i < 4; i++) {
-			assertThatExceptionOfType(DataAccessResourceFailureException.class)
+			assertThatExceptionOfType(TransientDataAccessResourceException.class)
 				.isThrownBy(() -> database.hasTable("fenced_lease"))
 				.withMessageContaining("'PT0.1S'");
 		}
