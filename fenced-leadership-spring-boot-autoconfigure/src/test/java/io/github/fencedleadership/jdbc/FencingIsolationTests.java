@@ -102,24 +102,22 @@ class FencingIsolationTests {
 		Queue<Write> writes = new ConcurrentLinkedQueue<>();
 		AtomicInteger refused = new AtomicInteger();
 		AtomicInteger triedAgain = new AtomicInteger();
-		List<Future<?>> writers = IntStream.range(0, WRITERS)
-			.<Future<?>>mapToObj((i) -> this.threads.submit(() -> {
-				FencingGuard guard = processes.get(i % processes.size());
-				while (!stop.get()) {
-					FencingToken token = new FencingToken("reports", term.get());
-					dawdle();
-					try {
-						writes.add(write(level, guard, token, ids.incrementAndGet()));
-					}
-					catch (StaleFencingTokenException ex) {
-						refused.incrementAndGet();
-					}
-					catch (TransientDataAccessException ex) {
-						triedAgain.incrementAndGet();
-					}
+		List<Future<?>> writers = IntStream.range(0, WRITERS).<Future<?>>mapToObj((i) -> this.threads.submit(() -> {
+			FencingGuard guard = processes.get(i % processes.size());
+			while (!stop.get()) {
+				FencingToken token = new FencingToken("reports", term.get());
+				dawdle();
+				try {
+					writes.add(write(level, guard, token, ids.incrementAndGet()));
 				}
-			}))
-			.toList();
+				catch (StaleFencingTokenException ex) {
+					refused.incrementAndGet();
+				}
+				catch (TransientDataAccessException ex) {
+					triedAgain.incrementAndGet();
+				}
+			}
+		})).toList();
 		try {
 			for (int i = 1; i <= TERMS; i++) {
 				long current = i;
@@ -201,8 +199,8 @@ class FencingIsolationTests {
 			writer.get(BOUND.toSeconds(), TimeUnit.SECONDS);
 		}
 		assertThat(seen.get(BOUND.toSeconds(), TimeUnit.SECONDS)).isEqualTo(count);
-		assertThatExceptionOfType(StaleFencingTokenException.class).isThrownBy(
-				() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
+		assertThatExceptionOfType(StaleFencingTokenException.class)
+			.isThrownBy(() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
 	}
 
 	@ParameterizedTest
@@ -215,12 +213,12 @@ class FencingIsolationTests {
 		transaction(level).executeWithoutResult((status) -> guard.check("ledger", older));
 		AtomicInteger attempts = new AtomicInteger();
 		FencingGuard successor = guard();
-		assertThatExceptionOfType(StaleFencingTokenException.class).isThrownBy(() -> retrying(attempts, () ->
-		transaction(level).executeWithoutResult((status) -> {
-			takeSnapshot();
-			successor.prepare("ledger", newer);
-			guard.check("ledger", older);
-		})));
+		assertThatExceptionOfType(StaleFencingTokenException.class)
+			.isThrownBy(() -> retrying(attempts, () -> transaction(level).executeWithoutResult((status) -> {
+				takeSnapshot();
+				successor.prepare("ledger", newer);
+				guard.check("ledger", older);
+			})));
 		assertThat(attempts).hasValueLessThanOrEqualTo(2);
 		if (level == Level.READ_COMMITTED) {
 			assertThat(attempts).hasValue(1);
@@ -245,8 +243,8 @@ class FencingIsolationTests {
 			guard.check("ledger", newer.get(0));
 		}));
 		assertThat(attempts).hasValueLessThanOrEqualTo(2);
-		assertThatExceptionOfType(StaleFencingTokenException.class).isThrownBy(
-				() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
+		assertThatExceptionOfType(StaleFencingTokenException.class)
+			.isThrownBy(() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
 	}
 
 	/**
@@ -278,8 +276,8 @@ class FencingIsolationTests {
 		}
 		assertThat(accepted.get()).as("accepted although a newer term was granted after the snapshot")
 			.isEqualTo(asOfSnapshot);
-		assertThatExceptionOfType(StaleFencingTokenException.class).isThrownBy(
-				() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
+		assertThatExceptionOfType(StaleFencingTokenException.class)
+			.isThrownBy(() -> transaction(level).executeWithoutResult((status) -> guard.check("ledger", older)));
 	}
 
 	@ParameterizedTest
@@ -343,8 +341,7 @@ class FencingIsolationTests {
 	}
 
 	private static FencingToken elect(JdbcLeaseStore leases) {
-		leases.find("reports")
-			.ifPresent((lease) -> leases.release("reports", lease.ownerId(), lease.fencingToken()));
+		leases.find("reports").ifPresent((lease) -> leases.release("reports", lease.ownerId(), lease.fencingToken()));
 		return new FencingToken("reports",
 				leases.tryAcquireOrRenew("reports", UUID.randomUUID().toString(), Duration.ofMinutes(5))
 					.fencingToken());

@@ -80,8 +80,7 @@ class FencingTransactionsTests {
 		factoryBean.setDataSource(dataSource);
 		factoryBean.setPersistenceProvider(new HibernatePersistenceProvider());
 		factoryBean.setPersistenceUnitName("test");
-		factoryBean.setManagedTypes(
-				PersistenceManagedTypes.of(Written.class.getName()));
+		factoryBean.setManagedTypes(PersistenceManagedTypes.of(Written.class.getName()));
 		factoryBean.afterPropertiesSet();
 		try {
 			EntityManagerFactory factory = factoryBean.getObject();
@@ -124,8 +123,8 @@ class FencingTransactionsTests {
 		TransactionAwareDataSourceProxy aware = new TransactionAwareDataSourceProxy(pool);
 		long token = 0;
 		for (Wiring wiring : List.of(new Wiring(new DataSourceTransactionManager(pool), pool),
-				new Wiring(new JdbcTransactionManager(pool), aware), new Wiring(new JdbcTransactionManager(aware), pool),
-				new Wiring(new JdbcTransactionManager(lazy), lazy),
+				new Wiring(new JdbcTransactionManager(pool), aware),
+				new Wiring(new JdbcTransactionManager(aware), pool), new Wiring(new JdbcTransactionManager(lazy), lazy),
 				new Wiring(new JdbcTransactionManager(lazy), new TransactionAwareDataSourceProxy(lazy)))) {
 			JdbcFencingGuard guard = guard(wiring.dataSource(), IDLE);
 			TransactionTemplate transaction = new TransactionTemplate(wiring.transactionManager());

@@ -79,7 +79,8 @@ class FrozenLeaderIntegrationTests {
 		});
 		Duration waited = Duration.ofNanos(System.nanoTime() - start);
 		assertThat(waited).isLessThan(IDLE.plus(SLACK));
-		System.out.printf("[frozen leader] %s: the first write of the successor waited %d ms with an idle bound of %s%n",
+		System.out.printf(
+				"[frozen leader] %s: the first write of the successor waited %d ms with an idle bound of %s%n",
 				database, waited.toMillis(), IDLE);
 		signal("CONT");
 		this.leader.getOutputStream().write('\n');
