@@ -16,7 +16,7 @@ import io.github.fencedleadership.jdbc.FencedTransactionTemplate;
  * {@link FencedTransactionTemplate}.
  */
 @AutoConfiguration(after = FencedLeadershipAutoConfiguration.class,
-		afterName = { "io.github.fencedleadership.autoconfigure.FencedLeadershipJdbcAutoConfiguration",
+		afterName = { "io.github.fencedleadership.autoconfigure.FencedLeadershipFencingAutoConfiguration",
 				"org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration" })
 @ConditionalOnClass(PlatformTransactionManager.class)
 @ConditionalOnSingleCandidate(PlatformTransactionManager.class)
