@@ -17,7 +17,8 @@ import io.github.fencedleadership.jdbc.FencedTransactionTemplate;
  */
 @AutoConfiguration(after = FencedLeadershipFencingAutoConfiguration.class,
 		afterName = { "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration",
-				"org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration" })
+				"org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration",
+				"org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration" })
 @ConditionalOnClass(PlatformTransactionManager.class)
 @ConditionalOnSingleCandidate(PlatformTransactionManager.class)
 public final class FencedLeadershipTransactionAutoConfiguration {
