@@ -41,6 +41,7 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 
 import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.lease.Roles;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.fields;
@@ -73,6 +74,10 @@ class ArchitectureTests {
 			.definedBy(BASE + ".election")
 			.optionalLayer("jdbc")
 			.definedBy(BASE + ".jdbc")
+			.layer("web")
+			.definedBy(BASE + ".web")
+			.layer("propagation")
+			.definedBy(BASE + ".propagation")
 			.layer("lease")
 			.definedBy(BASE + ".lease")
 			.layer("membership")
@@ -89,6 +94,10 @@ class ArchitectureTests {
 			.mayOnlyBeAccessedByLayers("autoconfigure", "annotation", "actuate")
 			.whereLayer("jdbc")
 			.mayOnlyBeAccessedByLayers("autoconfigure", "annotation")
+			.whereLayer("web")
+			.mayOnlyBeAccessedByLayers("autoconfigure")
+			.whereLayer("propagation")
+			.mayNotBeAccessedByAnyLayer()
 			.ensureAllClassesAreContainedInArchitecture()
 			.check(CLASSES);
 	}
@@ -100,7 +109,35 @@ class ArchitectureTests {
 			.should()
 			.dependOnClassesThat()
 			.resideInAnyPackage(BASE + ".election..", BASE + ".jdbc..", BASE + ".annotation..", BASE + ".actuate..",
-					BASE + ".autoconfigure..")
+					BASE + ".web..", BASE + ".propagation..", BASE + ".autoconfigure..")
+			.check(CLASSES);
+	}
+
+	@Test
+	void webAndPropagationUseNothingOfOursButTokensAndTheRuleForNames() {
+		noClasses().that()
+			.resideInAnyPackage(BASE + ".web", BASE + ".propagation")
+			.should()
+			.dependOnClassesThat(Predicates.resideInAPackage(BASE + "..")
+				.and(DescribedPredicate
+					.not(Predicates.resideInAnyPackage(BASE + ".fencing", BASE + ".web", BASE + ".propagation")))
+				.and(DescribedPredicate.not(Predicates.type(Roles.class))))
+			.check(CLASSES);
+	}
+
+	@Test
+	void optionalDependenciesAreUsedOnlyWhereTheirAbsenceIsMinded() {
+		noClasses().that()
+			.resideOutsideOfPackage(BASE + ".propagation")
+			.should()
+			.dependOnClassesThat()
+			.resideInAPackage("io.micrometer.context..")
+			.check(CLASSES);
+		noClasses().that()
+			.resideOutsideOfPackages(BASE + ".web", BASE + ".autoconfigure")
+			.should()
+			.dependOnClassesThat()
+			.resideInAnyPackage("org.springframework.web..", "jakarta.servlet..")
 			.check(CLASSES);
 	}
 

@@ -5,6 +5,7 @@ import java.util.List;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Repository;
 
+import io.github.fencedleadership.annotation.FencedWrite;
 import io.github.fencedleadership.election.LeaderElector;
 import io.github.fencedleadership.fencing.FencingToken;
 
@@ -25,11 +26,14 @@ class Ledger {
 	}
 
 	/**
-	 * Append a row.
-	 * @param token the token of the term that the row is written in
+	 * Append a row, in a transaction that begins with the check of the token. A leader
+	 * that was frozen in front of this call and wakes up when another one leads is
+	 * refused.
 	 * @param entry what happened
 	 */
-	void append(FencingToken token, String entry) {
+	@FencedWrite("ledger")
+	public void append(String entry) {
+		FencingToken token = FencingToken.current().orElseThrow();
 		this.jdbcClient.sql("INSERT INTO ledger (role, fencing_token, node, entry) VALUES (?, ?, ?, ?)")
 			.params(token.role(), token.value(), this.elector.ownerId(), entry)
 			.update();
@@ -40,7 +44,7 @@ class Ledger {
 	 * @param role the role
 	 * @return the terms, the latest first
 	 */
-	List<Term> terms(String role) {
+	public List<Term> terms(String role) {
 		return this.jdbcClient.sql("""
 				SELECT fencing_token, node, count(*) AS entries FROM ledger
 				WHERE role = ? GROUP BY fencing_token, node ORDER BY fencing_token DESC

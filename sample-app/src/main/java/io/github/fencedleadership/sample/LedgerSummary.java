@@ -9,7 +9,6 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
 import io.github.fencedleadership.annotation.FencedLeader;
-import io.github.fencedleadership.election.Leadership;
 
 /**
  * A scheduled job that is skipped on every node but the leader.
@@ -32,14 +31,13 @@ class LedgerSummary {
 	@Scheduled(fixedDelayString = "${sample.summary-interval}")
 	@FencedLeader("ledger-summary")
 	void summarize() {
-		Leadership leadership = Leadership.current().orElseThrow();
 		String summary = this.ledger.terms("ledger")
 			.stream()
 			.limit(5)
 			.map((term) -> "%d x token %d by %s".formatted(term.entries(), term.fencingToken(), term.node()))
 			.collect(Collectors.joining(", "));
 		logger.info("Ledger: " + summary);
-		this.ledger.append(leadership.fencingToken(), summary);
+		this.ledger.append(summary);
 	}
 
 }

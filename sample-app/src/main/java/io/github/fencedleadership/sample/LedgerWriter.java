@@ -34,7 +34,7 @@ class LedgerWriter {
 		long number = 0;
 		do {
 			number++;
-			this.ledger.append(leadership.fencingToken(), "entry " + number);
+			this.ledger.append("entry " + number);
 		}
 		while (leadership.await(this.interval));
 	}
