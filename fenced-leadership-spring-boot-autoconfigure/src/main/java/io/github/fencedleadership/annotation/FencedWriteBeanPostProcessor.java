@@ -147,10 +147,11 @@ class FencedWriteBeanPostProcessor extends FencedMethodBeanPostProcessor<FencedW
 	/**
 	 * Get hold of the guard now: a write that comes when the context has been closed must
 	 * not ask the context for beans.
+	 * @return the guard
 	 * @throws org.springframework.beans.BeansException if there is none, or not only one
 	 */
-	void resolveGuard() {
-		this.guard.obtain();
+	FencingGuard resolveGuard() {
+		return this.guard.obtain();
 	}
 
 	void setTransactionManager(TransactionManager transactionManager) {

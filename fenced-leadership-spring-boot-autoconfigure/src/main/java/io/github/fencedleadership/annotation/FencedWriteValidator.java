@@ -11,6 +11,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 
+import io.github.fencedleadership.fencing.FencingGuard;
+
 /**
  * Once all singletons are there, looks at every bean for {@link FencedWrite} methods, and
  * rejects those that would not be fenced. Beans that are created later are looked at
@@ -23,6 +25,8 @@ class FencedWriteValidator implements SmartInitializingSingleton {
 	private final FencedWriteBeanPostProcessor postProcessor;
 
 	private final FencedMethodScanner<FencedWriteMethod> scanner;
+
+	private volatile boolean verified;
 
 	FencedWriteValidator(ConfigurableListableBeanFactory beanFactory, FencedWriteBeanPostProcessor postProcessor) {
 		this.beanFactory = beanFactory;
@@ -57,13 +61,18 @@ class FencedWriteValidator implements SmartInitializingSingleton {
 	}
 
 	private void requireGuard(FencedWriteMethod method) {
+		FencingGuard guard;
 		try {
-			this.postProcessor.resolveGuard();
+			guard = this.postProcessor.resolveGuard();
 		}
 		catch (NoSuchBeanDefinitionException ex) {
 			throw invalid(method, "needs one FencingGuard, and there is none, or several",
 					"Use 'fenced-leadership.store' with the value 'jdbc' or 'memory', or declare a FencingGuard bean; of several, make one @Primary",
 					ex);
+		}
+		if (!this.verified) {
+			this.verified = true;
+			guard.verify();
 		}
 	}
 

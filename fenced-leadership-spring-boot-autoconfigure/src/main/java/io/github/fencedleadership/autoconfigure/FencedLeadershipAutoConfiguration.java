@@ -1,7 +1,6 @@
 package io.github.fencedleadership.autoconfigure;
 
 import java.time.InstantSource;
-import java.util.OptionalLong;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -23,8 +22,6 @@ import io.github.fencedleadership.annotation.FencedLeaderConfiguration;
 import io.github.fencedleadership.annotation.FencedWrite;
 import io.github.fencedleadership.annotation.FencedWriteConfiguration;
 import io.github.fencedleadership.election.LeaderElector;
-import io.github.fencedleadership.fencing.FencingGuard;
-import io.github.fencedleadership.fencing.InMemoryFencingGuard;
 import io.github.fencedleadership.lease.InMemoryLeaseStore;
 import io.github.fencedleadership.lease.LeaseStore;
 import io.github.fencedleadership.membership.InMemoryNodeRegistry;
@@ -78,14 +75,6 @@ public final class FencedLeadershipAutoConfiguration {
 			logger.warn(
 					"Property 'fenced-leadership.store' is 'memory': leaders are elected within this process only, and every process has its own");
 			return new InMemoryLeaseStore(this.clock);
-		}
-
-		@Bean
-		@ConditionalOnMissingBean(FencingGuard.class)
-		InMemoryFencingGuard fencingGuard(LeaseStore leaseStore) {
-			return new InMemoryFencingGuard((role) -> leaseStore.find(role)
-				.map((lease) -> OptionalLong.of(lease.fencingToken()))
-				.orElseGet(OptionalLong::empty));
 		}
 
 		@Bean

@@ -39,7 +39,7 @@ import org.springframework.util.StringUtils;
 import io.github.fencedleadership.jdbc.JdbcDatabase;
 
 /**
- * {@link DataSourceScriptDatabaseInitializer} for the tables of fenced leadership. May be
+ * {@link DataSourceScriptDatabaseInitializer} for the tables of leases and nodes. May be
  * registered as a bean to override auto-configuration.
  * <p>
  * The scripts name the tables {@code fenced_...} and may be run by hand as they are. When
@@ -53,7 +53,7 @@ public class FencedLeadershipDataSourceScriptDatabaseInitializer extends DataSou
 	private static final Log logger = LogFactory.getLog(FencedLeadershipDataSourceScriptDatabaseInitializer.class);
 
 	private static final Pattern TABLE = Pattern
-		.compile("\\b" + JdbcDatabase.DEFAULT_TABLE_PREFIX + "(lease|node|history)\\b");
+		.compile("\\b" + JdbcDatabase.DEFAULT_TABLE_PREFIX + "(lease|node|history|resource)\\b");
 
 	/**
 	 * What PostgreSQL says to all but one of the sessions that create the same table at
@@ -75,30 +75,35 @@ public class FencedLeadershipDataSourceScriptDatabaseInitializer extends DataSou
 	 */
 	public FencedLeadershipDataSourceScriptDatabaseInitializer(DataSource dataSource,
 			FencedLeadershipJdbcProperties properties) {
-		super(dataSource, settings(dataSource, properties));
+		this(dataSource, properties, properties.getSchema());
+	}
+
+	FencedLeadershipDataSourceScriptDatabaseInitializer(DataSource dataSource,
+			FencedLeadershipJdbcProperties properties, String schemaLocation) {
+		super(dataSource, settings(dataSource, properties, schemaLocation));
 		this.qualifiedPrefix = StringUtils.hasText(properties.getSchemaName())
 				? properties.getSchemaName() + "." + properties.getTablePrefix() : properties.getTablePrefix();
 	}
 
 	private static DatabaseInitializationSettings settings(DataSource dataSource,
-			FencedLeadershipJdbcProperties properties) {
+			FencedLeadershipJdbcProperties properties, String schemaLocation) {
 		DatabaseInitializationSettings settings = new DatabaseInitializationSettings();
 		settings.setMode(properties.getInitializeSchema());
 		settings.setContinueOnError(properties.isContinueOnError());
 		if (properties.getInitializeSchema() == DatabaseInitializationMode.ALWAYS
 				|| (properties.getInitializeSchema() == DatabaseInitializationMode.EMBEDDED
 						&& isEmbedded(dataSource))) {
-			settings.setSchemaLocations(schemaLocations(dataSource, properties));
+			settings.setSchemaLocations(schemaLocations(dataSource, properties, schemaLocation));
 		}
 		return settings;
 	}
 
-	private static List<String> schemaLocations(DataSource dataSource, FencedLeadershipJdbcProperties properties) {
+	private static List<String> schemaLocations(DataSource dataSource, FencedLeadershipJdbcProperties properties,
+			String schemaLocation) {
 		PlatformPlaceholderDatabaseDriverResolver resolver = new PlatformPlaceholderDatabaseDriverResolver();
 		String platform = properties.getPlatform();
-		return (platform != null && StringUtils.hasText(platform))
-				? resolver.resolveAll(platform, properties.getSchema())
-				: resolver.resolveAll(dataSource, properties.getSchema());
+		return (platform != null && StringUtils.hasText(platform)) ? resolver.resolveAll(platform, schemaLocation)
+				: resolver.resolveAll(dataSource, schemaLocation);
 	}
 
 	/**

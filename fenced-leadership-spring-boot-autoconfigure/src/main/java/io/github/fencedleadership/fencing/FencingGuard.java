@@ -28,6 +28,14 @@ public interface FencingGuard {
 	int MAX_RESOURCE_LENGTH = 200;
 
 	/**
+	 * Find out what would make every check fail. Called at start-up where writes are
+	 * fenced by declaration, so that it is not the first of them that finds out. What is
+	 * out of reach for the moment is no reason to fail. Does nothing by default.
+	 */
+	default void verify() {
+	}
+
+	/**
 	 * Do ahead of a transaction what a check needs not do in it. Optional; saves a check
 	 * from failing at isolation levels at which it sees the state as of the beginning of
 	 * its transaction.

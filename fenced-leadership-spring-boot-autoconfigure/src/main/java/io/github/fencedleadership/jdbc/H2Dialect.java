@@ -29,6 +29,13 @@ final class H2Dialect extends TransactionalDialect {
 	}
 
 	@Override
+	String findTable() {
+		return """
+				SELECT count(*) FROM information_schema.tables
+				WHERE upper(table_schema) = upper(coalesce(CAST(? AS VARCHAR), SCHEMA())) AND upper(table_name) = upper(?)""";
+	}
+
+	@Override
 	String readLeases() {
 		return "SELECT l.role, l.owner_id, l.fencing_token, %s, %s, %s FROM %s l WHERE l.role = ANY(?) AND l.namespace = ?"
 			.formatted(micros("l.acquired_at"), micros("l.expires_at"), micros(now()), leaseTable());

@@ -75,8 +75,7 @@ public final class JdbcDatabase implements AutoCloseable {
 	private static final Set<Integer> STATEMENT_TIMEOUT_MYSQL_CODES = Set.of(1969, 3024);
 
 	/** PostgreSQL; MariaDB, MySQL; H2 (two of them). */
-	private static final Set<String> MISSING_TABLE_STATES = Set.of("42P01", "42S02", "42S03", "42S04", "3F000",
-			"90079");
+	static final Set<String> MISSING_TABLE_STATES = Set.of("42P01", "42S02", "42S03", "42S04", "3F000", "90079");
 
 	private final SQLExceptionTranslator translator = new SQLExceptionSubclassTranslator();
 
@@ -126,9 +125,11 @@ public final class JdbcDatabase implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether it depends on the caller which database a DataSource leads to.
+	 * Return whether it may depend on the caller which database a DataSource leads to.
+	 * @param dataSource the DataSource
+	 * @return {@code true} if there is an {@link AbstractRoutingDataSource} in it
 	 */
-	static boolean isRouted(DataSource dataSource) {
+	public static boolean isRouted(DataSource dataSource) {
 		if (dataSource instanceof DelegatingDataSource delegating) {
 			DataSource target = delegating.getTargetDataSource();
 			return target != null && isRouted(target);

@@ -31,6 +31,8 @@ abstract class JdbcDialect {
 
 	private final String now;
 
+	private volatile @Nullable Boolean marksVisible;
+
 	JdbcDialect(TableNames tables, String now) {
 		this.tables = tables;
 		this.now = now;
@@ -68,6 +70,42 @@ abstract class JdbcDialect {
 	final String nodeTable() {
 		return this.tables.node();
 	}
+
+	final TableNames tables() {
+		return this.tables;
+	}
+
+	/**
+	 * Return whether the guard's marks are in this database, so that a grant can be above
+	 * them. Asked once, by a statement that does not fail if they are not.
+	 */
+	final boolean seesMarks(Session session) throws SQLException {
+		Boolean known = this.marksVisible;
+		if (known == null) {
+			known = isVisible(session, this.tables.resource());
+			this.marksVisible = known;
+		}
+		return known;
+	}
+
+	/**
+	 * Grant without a look at the marks from now on if that is what a failure is about.
+	 * @return whether it is, so that it can be tried again
+	 */
+	final boolean forgetMarks(SQLException ex) {
+		if (!Boolean.TRUE.equals(this.marksVisible)
+				|| !JdbcDatabase.MISSING_TABLE_STATES.contains(String.valueOf(ex.getSQLState()))) {
+			return false;
+		}
+		this.marksVisible = false;
+		return true;
+	}
+
+	/**
+	 * Return whether a table exists and may be seen, without a statement that fails if it
+	 * does not.
+	 */
+	abstract boolean isVisible(Session session, String table) throws SQLException;
 
 	abstract String platform();
 

@@ -18,6 +18,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.CannotAcquireLockException;
+import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.IllegalTransactionStateException;
@@ -69,6 +70,12 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(JdbcFencingGuard.class);
 
+	/** Less would be none where databases count in milliseconds. */
+	private static final Duration MIN_IDLE_TIMEOUT = Duration.ofMillis(1);
+
+	/** More than databases can count to. */
+	private static final Duration MAX_IDLE_TIMEOUT = Duration.ofDays(20);
+
 	/**
 	 * Where marks are if the DataSource leads to one database only.
 	 */
@@ -112,15 +119,26 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	 * database; if it leads to several, depending on the caller, the database has to be
 	 * {@linkplain JdbcDatabase.Builder#askOnCallersThread asked on the caller's thread}
 	 * @param namespace the scope of the role names
-	 * @param idleTimeout for how long a guarded transaction may be idle, zero for as long
-	 * as it likes
+	 * @param idleTimeout for how long a guarded transaction may be idle, from a
+	 * millisecond to 20 days, zero for as long as it likes; MariaDB and MySQL count in
+	 * whole seconds, and it is rounded up
 	 */
 	public JdbcFencingGuard(JdbcDatabase database, DataSource dataSource, String namespace, Duration idleTimeout) {
 		this.database = Objects.requireNonNull(database, "'database' must not be null");
 		this.dataSource = unwrap(Objects.requireNonNull(dataSource, "'dataSource' must not be null"));
 		this.routed = JdbcDatabase.isRouted(this.dataSource);
 		this.namespace = JdbcLeaseStore.requireValidNamespace(namespace);
-		this.idleTimeout = Objects.requireNonNull(idleTimeout, "'idleTimeout' must not be null");
+		this.idleTimeout = requireIdleTimeout(idleTimeout);
+	}
+
+	private static Duration requireIdleTimeout(Duration idleTimeout) {
+		Objects.requireNonNull(idleTimeout, "'idleTimeout' must not be null");
+		if (!idleTimeout.isZero()
+				&& (idleTimeout.compareTo(MIN_IDLE_TIMEOUT) < 0 || idleTimeout.compareTo(MAX_IDLE_TIMEOUT) > 0)) {
+			throw new IllegalArgumentException("Idle timeout '%s' must be zero, or from '%s' to '%s'"
+				.formatted(idleTimeout, MIN_IDLE_TIMEOUT, MAX_IDLE_TIMEOUT));
+		}
+		return idleTimeout;
 	}
 
 	/**
@@ -170,6 +188,10 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		}
 		if (checked == null || checked.token() < token.value()) {
 			this.raised.remove(placed);
+			if (isLeaseVisible(placed.place())) {
+				// No other try is worth it for a token that is known to be stale
+				compareWithLease(placed.mark().resource(), token, newestToken(dialect, placed.mark()));
+			}
 			throw new CannotAcquireLockException(
 					"The mark of resource '%s' and role '%s' was raised after the snapshot of the transaction, or changed by hand. Try the transaction again, or prepare the check before the transaction"
 						.formatted(placed.mark().resource(), token.qualifiedRole()));
@@ -267,11 +289,17 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		}
 		boundIdle(dialect, connection, checked.previousIdleSeconds());
 		if (lease && !leaseInside) {
-			long newest = this.database.call("look for the newest term of role '%s'".formatted(mark.role()),
-					(session, jdbcDialect) -> dialect.newestToken(session, mark.namespace(), mark.role()));
-			return new CheckedMark(checked.token(), newest, checked.previousIdleSeconds());
+			return new CheckedMark(checked.token(), newestToken(dialect, mark), checked.previousIdleSeconds());
 		}
 		return checked;
+	}
+
+	/**
+	 * Look outside of the caller's transaction.
+	 */
+	private long newestToken(FencingDialect dialect, Mark mark) {
+		return this.database.call("look for the newest term of role '%s'".formatted(mark.role()),
+				(session, jdbcDialect) -> dialect.newestToken(session, mark.namespace(), mark.role()));
 	}
 
 	private void boundIdle(FencingDialect dialect, Connection connection, long previousSeconds) throws SQLException {
@@ -327,7 +355,8 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		Boolean visible = this.leaseVisible.get(place);
 		if (visible == null) {
 			requireMarks();
-			visible = this.database.hasTable(this.database.getLeaseTable());
+			visible = this.database.call("look for the leases",
+					(session, jdbcDialect) -> jdbcDialect.isVisible(session, this.database.getLeaseTable()));
 			if (this.leaseVisible.put(place, visible) == null) {
 				logger.info(visible
 						? "Guarded writes are refused from the moment a newer term is granted: table '%s' is visible to them"
@@ -342,9 +371,27 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	private void requireMarks() {
 		String table = this.database.getResourceTable();
 		if (!this.database.hasTable(table)) {
-			throw new IllegalStateException(
-					"Table '%s', which fenced writes need, does not exist in the database that is written to. Set 'fenced-leadership.jdbc.initialize-schema' to 'always' if the leases are there too, run the script 'schema-fencing-<platform>.sql' of package 'io.github.fencedleadership.jdbc', or make it a migration of your own"
-						.formatted(table));
+			throw new MissingFencingTableException(table, this.database.getPlatform());
+		}
+	}
+
+	/**
+	 * Look whether the table of the marks is there. A database that does not answer is
+	 * left alone; the first check looks again.
+	 * @throws MissingFencingTableException if it answers, and has no such table
+	 */
+	@Override
+	public void verify() {
+		if (this.routed) {
+			// To where depends on who asks.
+			return;
+		}
+		try {
+			isLeaseVisible();
+		}
+		catch (DataAccessException ex) {
+			logger.warn("The database that is written to does not answer: nothing can be written fenced until it does. "
+					+ ex.getMessage());
 		}
 	}
 

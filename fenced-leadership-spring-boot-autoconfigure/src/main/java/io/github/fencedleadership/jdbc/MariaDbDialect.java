@@ -59,6 +59,13 @@ class MariaDbDialect extends TransactionalDialect {
 	}
 
 	@Override
+	final String findTable() {
+		return """
+				SELECT count(*) FROM information_schema.tables
+				WHERE table_schema = coalesce(?, DATABASE()) AND table_name = ?""";
+	}
+
+	@Override
 	String readLeases() {
 		return "SELECT STRAIGHT_JOIN l.role, l.owner_id, l.fencing_token, %s, %s, %s FROM %s JOIN %s l ON l.namespace = ? AND l.role = %s"
 			.formatted(micros("l.acquired_at"), micros("l.expires_at"), micros(now()), ROLES, leaseTable(), ROLE);

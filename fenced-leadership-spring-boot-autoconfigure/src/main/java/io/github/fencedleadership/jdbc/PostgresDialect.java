@@ -61,20 +61,28 @@ final class PostgresDialect extends JdbcDialect {
 	private static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
 			PostgresDialect.class.getClassLoader());
 
+	/** What the guard has accepted of a role, should the leases be behind it. */
+	private static final String HIGHEST_MARK = """
+			coalesce((SELECT max(m.fencing_token) FROM {resource} m
+				WHERE m.namespace = {namespace} AND m.role = {role} AND m.fencing_token < 9223372036854775807), 0)""";
+
 	private final String acquireOrRenew;
+
+	private final String acquireOrRenewAboveMarks;
 
 	private final String release;
 
 	PostgresDialect(TableNames tables, @Nullable String now) {
 		super(tables, (now != null) ? now : "clock_timestamp()");
-		this.acquireOrRenew = """
+		String template = """
 				WITH seen AS MATERIALIZED (
 					SELECT r.role, r.held_token, r.ttl_ms, r.token_floor, l.role IS NOT NULL AS known,
 						l.owner_id, l.fencing_token, l.expires_at,
 						CASE WHEN l.role IS NULL THEN FALSE
 							WHEN l.owner_id = ?
 								THEN r.held_token IS NULL OR (r.held_token = l.fencing_token AND l.expires_at > {now})
-							ELSE r.held_token IS NULL AND l.expires_at <= {now} END AS changeable
+							ELSE r.held_token IS NULL AND l.expires_at <= {now} END AS changeable,
+						?::text AS namespace
 					FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[])
 						AS r (role, held_token, ttl_ms, token_floor)
 					LEFT JOIN {lease} l ON l.namespace = ? AND l.role = r.role
@@ -90,7 +98,7 @@ final class PostgresDialect extends JdbcDialect {
 				), changed AS (
 					UPDATE {lease} l SET owner_id = ?, ttl_ms = k.ttl_ms,
 						fencing_token = CASE WHEN k.expires_at > i.at THEN k.fencing_token
-							ELSE greatest(k.fencing_token, k.token_floor) + 1 END,
+							ELSE greatest(k.fencing_token, k.token_floor, {markOfChanged}) + 1 END,
 						acquired_at = CASE WHEN k.expires_at > i.at THEN k.acquired_at ELSE i.at END,
 						renewed_at = i.at, expires_at = i.at + k.ttl_ms * interval '1 millisecond'
 					FROM locked k, instant i
@@ -101,8 +109,8 @@ final class PostgresDialect extends JdbcDialect {
 				), added AS (
 					INSERT INTO {lease} AS l
 						(namespace, role, owner_id, fencing_token, acquired_at, renewed_at, expires_at, ttl_ms)
-					SELECT ?, s.role, ?, s.token_floor + 1, i.at, i.at, i.at + s.ttl_ms * interval '1 millisecond',
-						s.ttl_ms
+					SELECT s.namespace, s.role, ?, greatest(s.token_floor, {markOfAdded}) + 1, i.at, i.at,
+						i.at + s.ttl_ms * interval '1 millisecond', s.ttl_ms
 					FROM seen s, instant i
 					WHERE NOT s.known AND s.held_token IS NULL
 					ORDER BY s.role COLLATE "C"
@@ -125,6 +133,11 @@ final class PostgresDialect extends JdbcDialect {
 			.replace("{lease}", leaseTable())
 			.replace("{expiresAt}", micros("a.expires_at"))
 			.replace("{at}", micros("i.at"));
+		this.acquireOrRenew = template.replace("{markOfChanged}", "0").replace("{markOfAdded}", "0");
+		this.acquireOrRenewAboveMarks = template
+			.replace("{markOfChanged}", HIGHEST_MARK.replace("{namespace}", "l.namespace").replace("{role}", "l.role"))
+			.replace("{markOfAdded}", HIGHEST_MARK.replace("{namespace}", "s.namespace").replace("{role}", "s.role"))
+			.replace("{resource}", tables.resource());
 		this.release = """
 				WITH seen AS MATERIALIZED (
 					SELECT l.role FROM {lease} l WHERE l.namespace = ? AND l.role = ? AND l.owner_id = ?
@@ -152,8 +165,37 @@ final class PostgresDialect extends JdbcDialect {
 	}
 
 	@Override
+	boolean isVisible(Session session, String table) throws SQLException {
+		try (PreparedStatement statement = session
+			.prepare("SELECT coalesce(has_table_privilege(to_regclass(?), 'SELECT'), FALSE)")) {
+			statement.setString(1, table);
+			try (ResultSet row = statement.executeQuery()) {
+				return row.next() && row.getBoolean(1);
+			}
+		}
+	}
+
+	@Override
 	List<LeaseResult> tryAcquireOrRenew(Session session, String namespace, String ownerId, List<LeaseRequest> requests)
 			throws SQLException {
+		// A renewal keeps its token, whatever the marks are
+		boolean acquisition = requests.stream().anyMatch((request) -> request.heldToken().isEmpty());
+		if (!acquisition || !seesMarks(session)) {
+			return tryAcquireOrRenew(session, this.acquireOrRenew, namespace, ownerId, requests);
+		}
+		try {
+			return tryAcquireOrRenew(session, this.acquireOrRenewAboveMarks, namespace, ownerId, requests);
+		}
+		catch (SQLException ex) {
+			if (forgetMarks(ex)) {
+				return tryAcquireOrRenew(session, this.acquireOrRenew, namespace, ownerId, requests);
+			}
+			throw ex;
+		}
+	}
+
+	private static List<LeaseResult> tryAcquireOrRenew(Session session, String sql, String namespace, String ownerId,
+			List<LeaseRequest> requests) throws SQLException {
 		int count = requests.size();
 		String[] roles = new String[count];
 		Long[] heldTokens = new Long[count];
@@ -170,10 +212,11 @@ final class PostgresDialect extends JdbcDialect {
 		}
 		Map<String, LeaseResult> results = new HashMap<>();
 		Connection connection = session.connection();
-		try (PreparedStatement statement = session.prepare(this.acquireOrRenew)) {
+		try (PreparedStatement statement = session.prepare(sql)) {
 			planEachTime(statement);
 			int index = 1;
 			statement.setString(index++, ownerId);
+			statement.setString(index++, namespace);
 			statement.setArray(index++, connection.createArrayOf("text", roles));
 			statement.setArray(index++, connection.createArrayOf("bigint", heldTokens));
 			statement.setArray(index++, connection.createArrayOf("bigint", ttls));
@@ -183,7 +226,6 @@ final class PostgresDialect extends JdbcDialect {
 			statement.setString(index++, ownerId);
 			statement.setString(index++, namespace);
 			statement.setString(index++, ownerId);
-			statement.setString(index++, namespace);
 			statement.setString(index++, ownerId);
 			statement.setString(index, ownerId);
 			try (ResultSet row = statement.executeQuery()) {

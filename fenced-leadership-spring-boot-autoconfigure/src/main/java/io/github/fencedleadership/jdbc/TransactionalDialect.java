@@ -156,7 +156,8 @@ abstract class TransactionalDialect extends JdbcDialect {
 				results.put(row.role(), row.result(Outcome.REFUSED));
 			}
 			else {
-				long token = Math.addExact(Math.max(row.token(), request.tokenFloor()), 1);
+				long floor = Math.max(request.tokenFloor(), highestMark(session, namespace, row.role()));
+				long token = Math.addExact(Math.max(row.token(), floor), 1);
 				changes.add(new Change(row.role(), token, row.now(), row.now(), expiresAt, ttl));
 				results.put(row.role(), result(row.role(), Outcome.GRANTED, ownerId, token, expiresAt, row.now()));
 			}
@@ -165,6 +166,49 @@ abstract class TransactionalDialect extends JdbcDialect {
 			write(session, namespace, ownerId, changes);
 		}
 	}
+
+	/**
+	 * Leases that were restored from a backup may be behind the marks.
+	 */
+	private long highestMark(Session session, String namespace, String role) throws SQLException {
+		if (!seesMarks(session)) {
+			return 0;
+		}
+		String sql = "SELECT max(fencing_token) FROM %s WHERE namespace = ? AND role = ? AND fencing_token < %d"
+			.formatted(tables().resource(), Long.MAX_VALUE);
+		try (PreparedStatement statement = session.prepare(sql)) {
+			statement.setString(1, namespace);
+			statement.setString(2, role);
+			try (ResultSet row = statement.executeQuery()) {
+				return row.next() ? row.getLong(1) : 0;
+			}
+		}
+		catch (SQLException ex) {
+			if (forgetMarks(ex)) {
+				return 0;
+			}
+			throw ex;
+		}
+	}
+
+	@Override
+	final boolean isVisible(Session session, String table) throws SQLException {
+		int dot = table.indexOf('.');
+		try (PreparedStatement statement = session.prepare(findTable())) {
+			statement.setString(1, (dot < 0) ? null : table.substring(0, dot));
+			statement.setString(2, table.substring(dot + 1));
+			try (ResultSet row = statement.executeQuery()) {
+				return row.next() && row.getLong(1) > 0;
+			}
+		}
+	}
+
+	/**
+	 * Return a statement that counts the tables of a name.
+	 * @return the statement; its parameters are schema (NULL for the connection's own)
+	 * and table
+	 */
+	abstract String findTable();
 
 	private void explainUnlocked(Session session, String namespace, String ownerId, Map<String, LeaseRequest> pending,
 			Map<String, LeaseResult> results) throws SQLException {

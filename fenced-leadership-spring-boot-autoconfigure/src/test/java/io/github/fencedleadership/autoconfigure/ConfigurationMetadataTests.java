@@ -24,6 +24,7 @@ class ConfigurationMetadataTests {
 		assertThat(properties).extracting((property) -> property.get("name"))
 			.contains("fenced-leadership.enabled", "fenced-leadership.roles",
 					"fenced-leadership.nodes.heartbeat-interval", "fenced-leadership.shutdown.drain-timeout",
+					"fenced-leadership.fencing.idle-timeout", "fenced-leadership.fencing.schema",
 					"fenced-leadership.jdbc.schema", "fenced-leadership.jdbc.initialize-schema",
 					"fenced-leadership.jdbc.platform", "fenced-leadership.jdbc.continue-on-error",
 					"management.endpoint.leadership.access", "management.endpoint.nodes.access");

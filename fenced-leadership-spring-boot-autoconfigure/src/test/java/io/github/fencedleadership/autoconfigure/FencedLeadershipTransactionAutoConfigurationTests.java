@@ -43,9 +43,16 @@ class FencedLeadershipTransactionAutoConfigurationTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(FencedLeadershipAutoConfiguration.class,
+				FencedLeadershipFencingAutoConfiguration.class, FencedLeadershipTransactionAutoConfiguration.class,
+				DataSourceAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
+				TransactionAutoConfiguration.class))
+		.withPropertyValues("fenced-leadership.store=memory", "spring.datasource.generate-unique-name=true");
+
+	private final ApplicationContextRunner withoutGuard = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(FencedLeadershipAutoConfiguration.class,
 				FencedLeadershipTransactionAutoConfiguration.class, DataSourceAutoConfiguration.class,
 				DataSourceTransactionManagerAutoConfiguration.class, TransactionAutoConfiguration.class))
-		.withPropertyValues("fenced-leadership.store=memory", "spring.datasource.generate-unique-name=true");
+		.withPropertyValues("fenced-leadership.enabled=false", "spring.datasource.generate-unique-name=true");
 
 	@Test
 	void templateIsThereWithAGuardAndATransactionManager() {
@@ -70,7 +77,7 @@ class FencedLeadershipTransactionAutoConfigurationTests {
 
 	@Test
 	void thereIsNoTemplateWithoutAGuard() {
-		this.contextRunner.withPropertyValues("fenced-leadership.store=auto", "fenced-leadership.enabled=false")
+		this.withoutGuard
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(FencedTransactionTemplate.class));
 	}
 
@@ -133,17 +140,15 @@ class FencedLeadershipTransactionAutoConfigurationTests {
 
 	@Test
 	void annotatedMethodWithoutGuardFailsTheStart() {
-		this.contextRunner.withPropertyValues("fenced-leadership.store=auto", "fenced-leadership.enabled=false")
-			.withBean("ledger", Ledger.class)
-			.run((context) -> {
-				assertThat(context).hasFailed();
-				assertThat(new InvalidFencedMethodFailureAnalyzer().analyze(context.getStartupFailure()))
-					.satisfies((analysis) -> {
-						assertThat(analysis.getDescription()).contains("@FencedWrite method '")
-							.contains("of bean 'ledger' needs one FencingGuard");
-						assertThat(analysis.getAction()).contains("'fenced-leadership.store'");
-					});
-			});
+		this.withoutGuard.withBean("ledger", Ledger.class).run((context) -> {
+			assertThat(context).hasFailed();
+			assertThat(new InvalidFencedMethodFailureAnalyzer().analyze(context.getStartupFailure()))
+				.satisfies((analysis) -> {
+					assertThat(analysis.getDescription()).contains("@FencedWrite method '")
+						.contains("of bean 'ledger' needs one FencingGuard");
+					assertThat(analysis.getAction()).contains("'fenced-leadership.store'");
+				});
+		});
 	}
 
 	private static TestTerm leadReports(InMemoryLeaseStore store) {

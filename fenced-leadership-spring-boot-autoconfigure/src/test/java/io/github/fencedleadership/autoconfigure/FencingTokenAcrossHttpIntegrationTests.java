@@ -208,9 +208,10 @@ class FencingTokenAcrossHttpIntegrationTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	@ImportAutoConfiguration({ FencedLeadershipAutoConfiguration.class, FencedLeadershipWebAutoConfiguration.class,
-			TomcatServletWebServerAutoConfiguration.class, DispatcherServletAutoConfiguration.class,
-			WebMvcAutoConfiguration.class, TaskExecutionAutoConfiguration.class })
+	@ImportAutoConfiguration({ FencedLeadershipAutoConfiguration.class, FencedLeadershipFencingAutoConfiguration.class,
+			FencedLeadershipWebAutoConfiguration.class, TomcatServletWebServerAutoConfiguration.class,
+			DispatcherServletAutoConfiguration.class, WebMvcAutoConfiguration.class,
+			TaskExecutionAutoConfiguration.class })
 	static class WebApplication {
 
 	}

@@ -56,6 +56,51 @@ class JdbcLeaseStoreTests {
 		assertThat(dataSource.statements()).singleElement().asString().contains("UPDATE", "INSERT");
 	}
 
+	/**
+	 * As after leases were restored from a backup that is older than the last writes.
+	 */
+	@ParameterizedTest
+	@EnumSource
+	void grantIsAboveTheMarksOfTheGuard(TestDatabase database) {
+		this.schema = database.createSchema().withTables();
+		LeaseStore store = new JdbcLeaseStore(this.schema.open(), "test");
+		assertThat(store.tryAcquireOrRenew("known", "node-a", Duration.ofMillis(1)).fencingToken()).isOne();
+		assertThat(store.tryAcquireOrRenew("held", "node-a", TTL).fencingToken()).isOne();
+		for (String role : List.of("known", "new", "held")) {
+			raise("test", role, "ledger", 41);
+			raise("test", role, "invoices", 17);
+			raise("other", role, "ledger", 1000);
+		}
+		raise("test", "spoilt", "ledger", Long.MAX_VALUE);
+		Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !store.find("known").orElseThrow().isLive());
+		assertThat(store.tryAcquireOrRenew("node-b",
+				List.of(acquire("known"), acquire("new"), acquire("unguarded"), acquire("spoilt"), acquire("held"))))
+			.extracting(LeaseResult::fencingToken)
+			.containsExactly(42L, 42L, 1L, 1L, 1L);
+		assertThat(store.tryAcquireOrRenew("node-a", List.of(LeaseRequest.renew("held", TTL, 1)))).singleElement()
+			.satisfies((result) -> assertThat(result.fencingToken()).isOne());
+		assertThat(store.tryAcquireOrRenew("node-b", List.of(LeaseRequest.acquire("floored", TTL, 99))))
+			.extracting(LeaseResult::fencingToken)
+			.containsExactly(100L);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void grantsWhereThereAreNoMarks(TestDatabase database) {
+		this.schema = database.createSchema().withTables();
+		LeaseStore before = new JdbcLeaseStore(this.schema.open(), "test");
+		assertThat(before.tryAcquireOrRenew("a", "node-a", TTL).acquired()).isTrue();
+		this.schema.execute("DROP TABLE fenced_resource");
+		assertThat(before.tryAcquireOrRenew("b", "node-a", TTL).acquired()).isTrue();
+		LeaseStore after = new JdbcLeaseStore(this.schema.open(), "test");
+		assertThat(after.tryAcquireOrRenew("c", "node-a", TTL).acquired()).isTrue();
+	}
+
+	private void raise(String namespace, String role, String resource, long token) {
+		this.schema.execute("INSERT INTO fenced_resource VALUES ('%s', '%s', '%s', %d, CURRENT_TIMESTAMP)"
+			.formatted(namespace, role, resource, token));
+	}
+
 	@ParameterizedTest
 	@EnumSource
 	void standbyWithNothingToTakeSendsOneRead(TestDatabase database) {
@@ -64,7 +109,7 @@ class JdbcLeaseStoreTests {
 		List<LeaseRequest> requests = IntStream.range(0, 50).mapToObj((i) -> acquire("role-" + i)).toList();
 		leader.tryAcquireOrRenew("node-a", requests);
 		LeaseStore standby = new JdbcLeaseStore(this.schema.open(dataSource), "test");
-		standby.findAll();
+		standby.tryAcquireOrRenew("node-b", requests);
 		dataSource.statements().clear();
 		assertThat(standby.tryAcquireOrRenew("node-b", requests)).extracting(LeaseResult::outcome)
 			.containsOnly(Outcome.REFUSED);

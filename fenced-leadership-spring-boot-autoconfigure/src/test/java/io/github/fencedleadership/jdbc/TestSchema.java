@@ -70,17 +70,17 @@ public final class TestSchema implements AutoCloseable {
 	}
 
 	/**
-	 * Create the tables by the script that is shipped.
+	 * Create the tables by the scripts that are shipped.
 	 * @return this schema
 	 */
 	public TestSchema withTables() {
 		try (Connection connection = connect()) {
-			ScriptUtils
-				.executeSqlScript(connection,
-						new EncodedResource(
-								new ClassPathResource("io/github/fencedleadership/jdbc/schema-%s.sql"
-									.formatted(this.database.name().toLowerCase(Locale.ROOT))),
+			for (String script : new String[] { "schema", "schema-fencing" }) {
+				ScriptUtils.executeSqlScript(connection,
+						new EncodedResource(new ClassPathResource("io/github/fencedleadership/jdbc/%s-%s.sql"
+							.formatted(script, this.database.name().toLowerCase(Locale.ROOT))),
 								StandardCharsets.UTF_8));
+			}
 		}
 		catch (SQLException ex) {
 			throw new IllegalStateException(ex);
