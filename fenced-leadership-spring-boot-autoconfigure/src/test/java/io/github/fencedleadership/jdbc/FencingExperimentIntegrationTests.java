@@ -15,8 +15,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -193,11 +195,14 @@ class FencingExperimentIntegrationTests {
 		}
 
 		private void eventually(Callable<Boolean> condition) {
-			Awaitility.await()
-				.alias("last output: " + this.output.stream().skip(Math.max(0, this.output.size() - 5)).toList())
-				.atMost(Duration.ofSeconds(60))
-				.pollInterval(Duration.ofMillis(20))
-				.until(condition);
+			try {
+				Awaitility.await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20)).until(condition);
+			}
+			catch (ConditionTimeoutException ex) {
+				throw new AssertionError("Last output of the nodes:%n%s".formatted(this.output.stream()
+					.skip(Math.max(0, this.output.size() - 50))
+					.collect(Collectors.joining("\n"))), ex);
+			}
 		}
 
 	}
