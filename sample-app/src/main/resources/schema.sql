@@ -11,4 +11,15 @@ CREATE TABLE IF NOT EXISTS ledger (
 	written_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
 );
 
+CREATE TABLE IF NOT EXISTS ledger_refusal (
+	id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	resource VARCHAR(200) NOT NULL,
+	role VARCHAR(100) NOT NULL,
+	fencing_token BIGINT NOT NULL,
+	newer_token BIGINT NOT NULL,
+	node VARCHAR(150) NOT NULL,
+	entry TEXT NOT NULL,
+	refused_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+
 SELECT pg_advisory_unlock(7235463218);

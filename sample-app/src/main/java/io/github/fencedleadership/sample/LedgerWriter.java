@@ -1,12 +1,10 @@
 package io.github.fencedleadership.sample;
 
-import java.time.Duration;
-
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.stereotype.Component;
 
 import io.github.fencedleadership.annotation.FencedLeader;
 import io.github.fencedleadership.election.Leadership;
+import io.github.fencedleadership.fencing.StaleFencingTokenException;
 
 /**
  * A job that runs for as long as this node leads: a consumer, a poller, a relay.
@@ -16,27 +14,28 @@ class LedgerWriter {
 
 	private final Ledger ledger;
 
-	private final Duration interval;
-
-	LedgerWriter(Ledger ledger, @Value("${sample.write-interval}") Duration interval) {
+	LedgerWriter(Ledger ledger) {
 		this.ledger = ledger;
-		this.interval = interval;
 	}
 
 	/**
-	 * Called on a thread of its own when this node becomes the leader, once per term. The
-	 * wait ends at once when the term does, and so does the loop.
+	 * Called on a thread of its own when this node becomes the leader, once per term. A
+	 * node that is frozen while it prepares an entry knows nothing of the end of its term
+	 * when it wakes up and writes: that write is refused.
 	 * @param leadership the term
-	 * @throws InterruptedException if the term ended during a wait
 	 */
 	@FencedLeader("ledger")
-	void write(Leadership leadership) throws InterruptedException {
-		long number = 0;
-		do {
-			number++;
-			this.ledger.append("entry " + number);
+	void write(Leadership leadership) {
+		while (leadership.isHeld()) {
+			String entry = this.ledger.prepareEntry(leadership.role());
+			try {
+				this.ledger.append(entry);
+			}
+			catch (StaleFencingTokenException ex) {
+				this.ledger.recordRefusal(ex, entry);
+				throw ex;
+			}
 		}
-		while (leadership.await(this.interval));
 	}
 
 }
