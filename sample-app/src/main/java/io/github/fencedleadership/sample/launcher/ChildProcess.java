@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -154,6 +155,37 @@ final class ChildProcess {
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * Return whether the process is stopped, whoever sent it the signal.
+	 * @return {@code true} if it is, {@code false} also where that cannot be told
+	 */
+	boolean isStopped() {
+		return isAlive() && state().startsWith("T");
+	}
+
+	/**
+	 * Return the state of the process in the one letter that {@code ps} has for it, and
+	 * what may follow.
+	 */
+	private String state() {
+		try {
+			Path stat = Path.of("/proc", Long.toString(pid()), "stat");
+			if (Files.exists(stat)) {
+				String content = Files.readString(stat, StandardCharsets.ISO_8859_1);
+				// The name of the program is in front of it, in parentheses
+				return content.substring(content.lastIndexOf(')') + 1).trim();
+			}
+			Process ps = new ProcessBuilder("ps", "-o", "state=", "-p", Long.toString(pid())).start();
+			try (BufferedReader reader = ps.inputReader()) {
+				String line = reader.readLine();
+				return (line != null) ? line.trim() : "";
+			}
+		}
+		catch (IOException ex) {
+			return "";
 		}
 	}
 

@@ -137,6 +137,7 @@ final class Cluster implements AutoCloseable {
 		all.add("--spring.datasource.username=postgres");
 		all.add("--spring.datasource.password=");
 		all.add("--spring.main.banner-mode=off");
+		all.add("--management.endpoint.leadership.access=unrestricted");
 		all.add("--logging.pattern.console=%d{HH:mm:ss.SSS} %-5p %-22.22logger{0} %m%n%wEx");
 		all.addAll(arguments);
 		ChildProcess node = ChildProcess.start(name, this.nodeClass, JVM_ARGUMENTS, all,

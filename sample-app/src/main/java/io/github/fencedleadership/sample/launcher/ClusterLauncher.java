@@ -1,23 +1,24 @@
 package io.github.fencedleadership.sample.launcher;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Clock;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs a PostgreSQL and three nodes of the sample, tells what to look at and what to try,
- * and leaves nothing behind: not after Ctrl-C, not when it is killed, and not when the
- * process that started it is.
+ * Runs a PostgreSQL and three nodes of the sample, serves a page about them, tells what
+ * to look at and what to try, and leaves nothing behind: not after Ctrl-C, not when it is
+ * killed, and not when the process that started it is.
  */
 public final class ClusterLauncher {
 
@@ -26,6 +27,10 @@ public final class ClusterLauncher {
 	private final LauncherOptions options;
 
 	private final Cluster cluster;
+
+	private final Clock clock = Clock.system(ZoneId.systemDefault());
+
+	private final List<ClusterNode> nodes = new ArrayList<>();
 
 	private final AtomicBoolean stopping = new AtomicBoolean();
 
@@ -38,8 +43,8 @@ public final class ClusterLauncher {
 
 	/**
 	 * Run the cluster until it is told to end.
-	 * @param arguments {@code --ports=8081,8082,8083}, and any property for the nodes,
-	 * such as {@code --fenced-leadership.lease-ttl=10s}
+	 * @param arguments {@code --ports=8081,8082,8083}, {@code --page-port=8080}, and any
+	 * property for the nodes, such as {@code --fenced-leadership.lease-ttl=10s}
 	 */
 	public static void main(String[] arguments) {
 		run(NodeProcess.class, arguments);
@@ -53,7 +58,11 @@ public final class ClusterLauncher {
 	static void run(Class<?> nodeClass, String... arguments) {
 		try {
 			LauncherOptions options = LauncherOptions.parse(arguments);
-			options.ports().forEach(ClusterLauncher::requireFree);
+			options.ports()
+				.forEach((port) -> requireFree(new InetSocketAddress(port), LauncherOptions.PORTS, "9081,9082,9083"));
+			options.pagePort()
+				.ifPresent((port) -> requireFree(new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
+						LauncherOptions.PAGE_PORT, "9080"));
 			new ClusterLauncher(options, nodeClass).run();
 		}
 		catch (IllegalArgumentException | IOException ex) {
@@ -65,17 +74,23 @@ public final class ClusterLauncher {
 		System.exit(1);
 	}
 
-	private static void requireFree(int port) {
+	private static void requireFree(InetSocketAddress address, String option, String example) {
+		if (!isFree(address)) {
+			throw new IllegalArgumentException(
+					("Port '%d' is in use: stop what listens there, or choose other ports with '%s', "
+							+ "for Maven -Dspring-boot.run.arguments=%s%s")
+						.formatted(address.getPort(), option, option, example));
+		}
+	}
+
+	private static boolean isFree(InetSocketAddress address) {
 		try (ServerSocket socket = new ServerSocket()) {
 			socket.setReuseAddress(true);
-			socket.bind(new InetSocketAddress(port));
+			socket.bind(address);
+			return true;
 		}
 		catch (IOException ex) {
-			throw new IllegalArgumentException(
-					("Port '%d' is in use: stop what listens there, or choose other ports with '--ports=', "
-							+ "for Maven -Dspring-boot.run.arguments=--ports=9081,9082,9083")
-						.formatted(port),
-					ex);
+			return false;
 		}
 	}
 
@@ -86,12 +101,15 @@ public final class ClusterLauncher {
 		ChildProcess database = this.cluster.startDatabase();
 		database.onExit((exitCode) -> end("PostgreSQL has ended, and so does the cluster."));
 		System.out.printf("Starting %d nodes ...%n", this.options.ports().size());
-		List<Node> nodes = startNodes();
-		for (Node node : nodes) {
-			awaitReady(node);
+		startNodes();
+		try (PageServer page = startPage()) {
+			System.out.printf("The page is at http://localhost:%d/%n", page.port());
+			for (ClusterNode node : this.nodes) {
+				awaitReady(node);
+			}
+			System.out.println(explanation(page.port()));
+			this.ended.await();
 		}
-		System.out.println(explanation(nodes));
-		this.ended.await();
 	}
 
 	/**
@@ -109,33 +127,58 @@ public final class ClusterLauncher {
 		});
 	}
 
-	private List<Node> startNodes() throws IOException {
-		AtomicInteger running = new AtomicInteger(this.options.ports().size());
-		List<Node> nodes = new ArrayList<>();
+	private void startNodes() throws IOException {
 		for (int port : this.options.ports()) {
-			String name = "node-" + (nodes.size() + 1);
-			ChildProcess process = this.cluster.startNode(name, port, this.options.nodeArguments());
-			process.onExit((exitCode) -> {
-				int left = running.decrementAndGet();
-				if (!this.stopping.get()) {
-					System.out.printf("%n%s has ended with exit code %d, nodes left: %d%n%n", name, exitCode, left);
-				}
-				if (left == 0) {
-					end("No node is left, and so the cluster ends.");
-				}
-			});
-			nodes.add(new Node(process, port));
+			ClusterNode node = new ClusterNode(this.cluster, "node-" + (this.nodes.size() + 1), port,
+					this.options.nodeArguments());
+			this.nodes.add(node);
 		}
-		return nodes;
+		for (ClusterNode node : this.nodes) {
+			node.start((exitCode) -> ended(node, exitCode));
+		}
 	}
 
-	private static void awaitReady(Node node) throws InterruptedException {
+	/**
+	 * The cluster ends with its last node. Not if that was killed on the page, where it
+	 * can be started again.
+	 */
+	private void ended(ClusterNode node, int exitCode) {
+		long left = this.nodes.stream().filter(ClusterNode::isAlive).count();
+		if (!this.stopping.get()) {
+			System.out.printf("%n%s has ended with exit code %d, nodes left: %d%n%n", node.name(), exitCode, left);
+		}
+		if (left == 0 && !node.isKilled()) {
+			end("No node is left, and so the cluster ends.");
+		}
+	}
+
+	private PageServer startPage() throws IOException {
+		EventLog events = new EventLog(this.clock);
+		NodeReader nodeReader = new NodeReader();
+		ClusterWatch watch = new ClusterWatch(this.nodes, nodeReader, new LedgerReader(this.cluster.jdbcUrl()), events,
+				this.clock);
+		ClusterOperator operator = new ClusterOperator(this.nodes, watch, nodeReader, events, this::ended);
+		PageServer page = new PageServer(pagePort(), (token) -> ClusterPage.render(watch.latest(), events.events(),
+				token, this.clock.instant(), this.clock.getZone()), operator::perform);
+		watch.start();
+		page.start();
+		return page;
+	}
+
+	private int pagePort() {
+		return this.options.pagePort()
+			.orElseGet(() -> isFree(
+					new InetSocketAddress(InetAddress.getLoopbackAddress(), LauncherOptions.DEFAULT_PAGE_PORT))
+							? LauncherOptions.DEFAULT_PAGE_PORT : 0);
+	}
+
+	private static void awaitReady(ClusterNode node) throws InterruptedException {
 		HttpClient client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(2)).build();
 		HttpRequest request = HttpRequest.newBuilder(node.uri("/actuator/health"))
 			.timeout(Duration.ofSeconds(5))
 			.build();
 		long deadline = System.nanoTime() + NODE_START_TIMEOUT.toNanos();
-		while (node.process().isAlive() && System.nanoTime() < deadline) {
+		while (node.isAlive() && System.nanoTime() < deadline) {
 			try {
 				if (client.send(request, BodyHandlers.discarding()).statusCode() == 200) {
 					return;
@@ -148,23 +191,25 @@ public final class ClusterLauncher {
 		}
 	}
 
-	private static String explanation(List<Node> nodes) {
+	private String explanation(int pagePort) {
 		StringBuilder text = new StringBuilder();
 		text.append("\n----------------------------------------------------------------------\n");
-		text.append("The cluster is up. Each node tells who leads and who is alive:\n\n");
-		for (Node node : nodes) {
-			text.append("  %s (pid %d)  curl -s %s\n".formatted(node.process().name(), node.process().pid(),
-					node.uri("/actuator/leadership")));
+		text.append("The cluster is up. See it, and freeze, kill and start its nodes, at\n\n");
+		text.append("  http://localhost:%d/\n\n".formatted(pagePort));
+		text.append("or by hand. Each node tells who leads and who is alive:\n\n");
+		for (ClusterNode node : this.nodes) {
+			text.append(
+					"  %s (pid %d)  curl -s %s\n".formatted(node.name(), node.pid(), node.uri("/actuator/leadership")));
 		}
-		Node first = nodes.get(0);
-		text.append("  all nodes           curl -s %s\n".formatted(first.uri("/actuator/nodes")));
+		text.append("  all nodes           curl -s %s\n".formatted(this.nodes.get(0).uri("/actuator/nodes")));
 		text.append("""
 
 				Find the leader of the role 'ledger', and try with its pid:
 
 				  kill -9 <pid>       it dies: another node leads when its lease has lapsed
 				  kill -STOP <pid>    it freezes, as in a long pause: another node leads after
-				  kill -CONT <pid>    the same time; resumed, it finds out and stands by
+				  kill -CONT <pid>    the same time; resumed, its late write is refused, and it
+				                      finds out and stands by
 				  kill <pid>          it is stopped: another node leads at once
 
 				The fencing token rises with every new leader. Ctrl-C ends everything.
@@ -185,14 +230,6 @@ public final class ClusterLauncher {
 		System.out.println("Stopping the nodes, then PostgreSQL ...");
 		this.cluster.close();
 		System.out.println("Stopped.");
-	}
-
-	private record Node(ChildProcess process, int port) {
-
-		URI uri(String path) {
-			return URI.create("http://localhost:%d%s".formatted(this.port, path));
-		}
-
 	}
 
 }

@@ -1,7 +1,14 @@
 package io.github.fencedleadership.sample.launcher;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.function.Consumer;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.support.GenericApplicationContext;
 
 import io.github.fencedleadership.sample.SampleApplication;
 
@@ -23,17 +30,25 @@ final class NodeProcess {
 	 * @param arguments the arguments of the application
 	 */
 	public static void main(String[] arguments) {
-		exitWithLauncher();
-		SampleApplication.main(arguments);
+		Wedge wedge = new Wedge();
+		exitWithLauncher(wedge::accept);
+		SpringApplication application = new SpringApplication(SampleApplication.class);
+		application.addInitializers((context) -> {
+			if (context instanceof GenericApplicationContext genericContext) {
+				genericContext.registerBean("wedge", Wedge.class, () -> wedge);
+			}
+		});
+		application.run(arguments);
 	}
 
 	/**
 	 * End this process, through its shutdown hooks, when the standard input ends: the
 	 * launcher holds the other end and never closes it while it lives.
+	 * @param lines is given every line that the launcher sends
 	 */
-	static void exitWithLauncher() {
+	static void exitWithLauncher(Consumer<String> lines) {
 		startDaemon("launcher-watch", () -> {
-			awaitEndOfInput();
+			readInput(lines);
 			startDaemon("launcher-watch-halt", NodeProcess::haltAfterTimeout);
 			System.exit(1);
 		});
@@ -45,10 +60,11 @@ final class NodeProcess {
 		thread.start();
 	}
 
-	private static void awaitEndOfInput() {
+	private static void readInput(Consumer<String> lines) {
 		try {
-			while (System.in.read() != -1) {
-				// The launcher has nothing to say to a node.
+			BufferedReader reader = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+			for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+				lines.accept(line);
 			}
 		}
 		catch (IOException ex) {

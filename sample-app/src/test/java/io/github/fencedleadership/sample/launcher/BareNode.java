@@ -23,7 +23,8 @@ final class BareNode {
 	}
 
 	public static void main(String[] arguments) throws IOException {
-		NodeProcess.exitWithLauncher();
+		NodeProcess.exitWithLauncher((line) -> {
+		});
 		Path report = Path.of(argument(arguments, "report"), argument(arguments, "fenced-leadership.owner-id"));
 		String url = argument(arguments, "spring.datasource.url");
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> close(url, report)));
