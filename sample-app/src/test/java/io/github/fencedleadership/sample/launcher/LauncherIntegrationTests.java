@@ -5,6 +5,11 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -122,6 +129,24 @@ class LauncherIntegrationTests {
 	}
 
 	@Test
+	void nodesThatWereKilledOnThePageCanBeStartedThere() throws Exception {
+		ProcessHandle launcher = launch();
+		List<ProcessHandle> nodes = nodes(launcher);
+		act("kill", "node-1");
+		act("kill", "node-2");
+		assertThat(nodes).noneMatch(ProcessHandle::isAlive);
+		act("start", "node-1");
+		List<ProcessHandle> started = launcher.children()
+			.filter((child) -> commandLine(child).contains(BareNode.class.getName()))
+			.toList();
+		assertThat(started).hasSize(1);
+		this.processes.addAll(started);
+		signal("TERM", launcher.pid());
+		assertNothingIsLeft();
+		assertThat(this.output).contains("Stopped.");
+	}
+
+	@Test
 	void tellsThatAPortIsInUse() throws Exception {
 		try (ServerSocket socket = new ServerSocket(0)) {
 			start(List.of(FreePorts.find(1).get(0), socket.getLocalPort()));
@@ -129,6 +154,27 @@ class LauncherIntegrationTests {
 				.anyMatch((line) -> line.startsWith("Port '" + socket.getLocalPort() + "' is in use: stop what")));
 			assertNothingIsLeft();
 		}
+	}
+
+	/**
+	 * Press a button of the page.
+	 */
+	private void act(String action, String target) throws Exception {
+		String prefix = "The page is at ";
+		String page = this.output.stream()
+			.filter((line) -> line.startsWith(prefix))
+			.map((line) -> line.substring(prefix.length()))
+			.findFirst()
+			.orElseThrow();
+		HttpClient client = HttpClient.newHttpClient();
+		String html = client.send(HttpRequest.newBuilder(URI.create(page)).build(), BodyHandlers.ofString()).body();
+		Matcher token = Pattern.compile("name=\"token\" value=\"([^\"]+)\"").matcher(html);
+		assertThat(token.find()).isTrue();
+		HttpRequest request = HttpRequest.newBuilder(URI.create(page + "act"))
+			.header("Origin", page.substring(0, page.length() - 1))
+			.POST(BodyPublishers.ofString("token=%s&action=%s&target=%s".formatted(token.group(1), action, target)))
+			.build();
+		assertThat(client.send(request, BodyHandlers.discarding()).statusCode()).isEqualTo(303);
 	}
 
 	/**
@@ -148,7 +194,7 @@ class LauncherIntegrationTests {
 		List<String> command = List.of("bash", "-c", SHELL,
 				Path.of(System.getProperty("java.home"), "bin/java").toString(), "-Djava.io.tmpdir=" + this.directory,
 				BareLauncher.class.getName(),
-				"--ports=" + ports.stream().map(String::valueOf).collect(Collectors.joining(",")),
+				"--ports=" + ports.stream().map(String::valueOf).collect(Collectors.joining(",")), "--page-port=0",
 				"--report=" + this.directory);
 		ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
 		builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));

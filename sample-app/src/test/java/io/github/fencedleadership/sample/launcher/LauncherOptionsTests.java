@@ -43,4 +43,25 @@ class LauncherOptionsTests {
 			.withMessage("Ports '8081,8082,8081' name a port twice: give every node its own");
 	}
 
+	@Test
+	void takesAPortForThePage() {
+		assertThat(LauncherOptions.parse().pagePort()).isEmpty();
+		assertThat(LauncherOptions.parse("--page-port=9080").pagePort()).hasValue(9080);
+		assertThat(LauncherOptions.parse("--page-port=0").pagePort()).hasValue(0);
+		assertThat(LauncherOptions.parse("--page-port=9080").nodeArguments()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "http", "65536", "-1", "9080,9081" })
+	void refusesWhatIsNoPortForThePage(String port) {
+		assertThatIllegalArgumentException().isThrownBy(() -> LauncherOptions.parse("--page-port=" + port))
+			.withMessageContaining("of '--page-port=" + port + "' is not a number from 0 to 65535");
+	}
+
+	@Test
+	void refusesThePortOfANodeForThePage() {
+		assertThatIllegalArgumentException().isThrownBy(() -> LauncherOptions.parse("--page-port=8082"))
+			.withMessage("Port '8082' is that of a node too: give the page its own");
+	}
+
 }
