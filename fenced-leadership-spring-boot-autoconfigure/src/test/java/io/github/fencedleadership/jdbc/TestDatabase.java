@@ -162,6 +162,10 @@ public enum TestDatabase {
 	private static Server startMariaDb() throws Exception {
 		DBConfigurationBuilder configuration = DBConfigurationBuilder.newBuilder();
 		configuration.setPort(freePort());
+		// By default, builds that run side by side unpack into the same directory.
+		Path directory = Files.createTempDirectory("fenced-leadership-mariadb");
+		configuration.setBaseDir(directory.resolve("base").toFile());
+		configuration.setDataDir(directory.resolve("data").toFile());
 		configuration.addArg("--innodb-flush-log-at-trx-commit=0");
 		configuration.addArg("--max-connections=100");
 		if ("root".equals(System.getProperty("user.name"))) {
