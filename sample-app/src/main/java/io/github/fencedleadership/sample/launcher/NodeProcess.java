@@ -33,6 +33,7 @@ final class NodeProcess {
 		Wedge wedge = new Wedge();
 		exitWithLauncher(wedge::accept);
 		SpringApplication application = new SpringApplication(SampleApplication.class);
+		application.setMainApplicationClass(SampleApplication.class);
 		application.addInitializers((context) -> {
 			if (context instanceof GenericApplicationContext genericContext) {
 				genericContext.registerBean("wedge", Wedge.class, () -> wedge);

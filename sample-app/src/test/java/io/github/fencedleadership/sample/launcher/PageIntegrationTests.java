@@ -64,7 +64,8 @@ class PageIntegrationTests {
 		}
 		this.launcher = startLauncher();
 		this.browser = Chromium.start(executable, directory);
-		await().untilAsserted(() -> assertThat(this.output).anyMatch((line) -> line.startsWith("The cluster is up.")));
+		await().atMost(Duration.ofMinutes(4))
+			.untilAsserted(() -> assertThat(this.output).anyMatch((line) -> line.startsWith("The cluster is up.")));
 		browser().resize(1200, 1000, false);
 		browser().open(find(PAGE, this.output));
 	}
