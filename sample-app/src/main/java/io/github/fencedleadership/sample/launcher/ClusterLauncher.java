@@ -166,10 +166,10 @@ public final class ClusterLauncher {
 	}
 
 	private int pagePort() {
-		return this.options.pagePort()
-			.orElseGet(() -> isFree(
-					new InetSocketAddress(InetAddress.getLoopbackAddress(), LauncherOptions.DEFAULT_PAGE_PORT))
-							? LauncherOptions.DEFAULT_PAGE_PORT : 0);
+		int port = LauncherOptions.DEFAULT_PAGE_PORT;
+		boolean available = !this.options.ports().contains(port)
+				&& isFree(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+		return this.options.pagePort().orElse(available ? port : 0);
 	}
 
 	private static void awaitReady(ClusterNode node) throws InterruptedException {

@@ -188,7 +188,7 @@ final class ClusterPage {
 			add("<p class=\"none\">None yet.</p>\n");
 		}
 		else {
-			add("<div class=\"table\"><table>\n<thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Node</th><th scope=\"col\">Entry</th><th scope=\"col\">Token</th><th scope=\"col\">Known</th></tr></thead>\n<tbody>\n");
+			add("<div class=\"table\"><table>\n<thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Node</th><th scope=\"col\">Entry</th><th scope=\"col\">Token</th><th scope=\"col\">Newer</th></tr></thead>\n<tbody>\n");
 			for (Refusal refusal : entries.refusals().stream().limit(MAX_REFUSALS).toList()) {
 				add("<tr class=\"refusal\"><td>%s</td><td>%s</td><td>%s</td><td><span class=\"token over\">%d</span></td><td><span class=\"token\">%d</span></td></tr>\n",
 						time(refusal.at()), refusal.node(), refusal.entry(), refusal.token(), refusal.newerToken());

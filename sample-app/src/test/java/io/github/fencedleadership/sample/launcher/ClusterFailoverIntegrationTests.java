@@ -93,8 +93,9 @@ class ClusterFailoverIntegrationTests {
 			if (node == null || !node.isAlive()) {
 				this.nodes.put(name,
 						this.cluster.startNode(name, this.ports.get(name),
-								List.of("--fenced-leadership.lease-ttl=" + LEASE_TTL, "--sample.preparation-time=500ms",
-										"--sample.summary-interval=500ms")));
+								List.of("--fenced-leadership.lease-ttl=" + LEASE_TTL,
+										"--fenced-leadership.roles.ledger.stall-timeout=1m",
+										"--sample.preparation-time=500ms", "--sample.summary-interval=500ms")));
 			}
 		}
 		awaitAgreement(this.ports.keySet().stream().toList());

@@ -74,8 +74,8 @@ class PageIntegrationTests {
 		ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin/java").toString(),
 				ClusterLauncher.class.getName(),
 				"--ports=" + FreePorts.find(3).stream().map(String::valueOf).collect(Collectors.joining(",")),
-				"--page-port=0", "--fenced-leadership.lease-ttl=4s",
-				"--fenced-leadership.roles.ledger.stall-timeout=4s");
+				"--page-port=0", "--fenced-leadership.lease-ttl=5s",
+				"--fenced-leadership.roles.ledger.stall-timeout=5s");
 		builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
 		Process process = builder.redirectErrorStream(true).start();
 		Thread pump = new Thread(() -> {
