@@ -52,7 +52,8 @@ class DocumentationTests {
 
 	private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
-	private static final Pattern BLOCK = Pattern.compile("^```(\\w*)\\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL);
+	private static final Pattern BLOCK = Pattern.compile("^( *)```(\\w*)\\n(.*?)^ *```$",
+			Pattern.MULTILINE | Pattern.DOTALL);
 
 	private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
 
@@ -67,6 +68,11 @@ class DocumentationTests {
 	private static final Pattern TEST_OPTION = Pattern.compile("-Dtest=([\\w,]+)");
 
 	private static final Pattern MODULE_OPTION = Pattern.compile("-pl ([\\w,-]+)");
+
+	/**
+	 * Of modules that are not on the class path, since they would configure something.
+	 */
+	private static final List<String> FOREIGN_PROPERTIES = List.of("spring.flyway.");
 
 	private static final Set<String> UNCHECKED = Set.of("text", "http", "promql");
 
@@ -97,8 +103,8 @@ class DocumentationTests {
 		for (Path document : documents().toList()) {
 			Matcher matcher = BLOCK.matcher(Files.readString(document));
 			while (matcher.find()) {
-				blocks.add(new Block(ROOT.relativize(document).toString(), blocks.size(), matcher.group(1),
-						matcher.group(2)));
+				blocks.add(new Block(ROOT.relativize(document).toString(), blocks.size(), matcher.group(2),
+						matcher.group(3).replaceAll("(?m)^" + matcher.group(1), "")));
 			}
 		}
 		return blocks.stream();
@@ -213,7 +219,7 @@ class DocumentationTests {
 	}
 
 	private static boolean isKnown(String key, Set<String> known) {
-		if (known.contains(key)) {
+		if (known.contains(key) || FOREIGN_PROPERTIES.stream().anyMatch(key::startsWith)) {
 			return true;
 		}
 		Matcher ofRole = Pattern.compile("fenced-leadership\\.roles\\.[^.]+\\.(.*)").matcher(key);
