@@ -80,19 +80,13 @@ final class ClusterOperator {
 			case "resume" -> node.resume();
 			case "kill" -> node.kill();
 			case "start" -> node.start((exitCode) -> this.onExit.accept(node, exitCode));
-			case "wedge" -> wedge(node, true);
-			case "free" -> wedge(node, false);
+			case "wedge" -> node.wedge(true);
+			case "free" -> node.wedge(false);
 			default -> {
 				return false;
 			}
 		}
 		return true;
-	}
-
-	private void wedge(ClusterNode node, boolean wedged) {
-		node.wedge(wedged);
-		this.events.add(EventLog.Kind.PROCESS,
-				"The job of %s %s".formatted(node.name(), wedged ? "is stuck; its process is well" : "gets on"));
 	}
 
 	/**

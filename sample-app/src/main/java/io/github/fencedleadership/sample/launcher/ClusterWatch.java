@@ -2,7 +2,7 @@ package io.github.fencedleadership.sample.launcher;
 
 import java.time.Clock;
 import java.time.Duration;
-import java.time.Instant;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,6 +43,11 @@ final class ClusterWatch {
 	 * The last known term of each role, guarded by this.
 	 */
 	private final Map<String, Role> lastRoles = new HashMap<>();
+
+	/**
+	 * The last known refusal, guarded by this.
+	 */
+	private long lastRefusal;
 
 	private volatile ClusterSnapshot latest;
 
@@ -124,22 +129,30 @@ final class ClusterWatch {
 	}
 
 	private void logChanges(ClusterSnapshot before, ClusterSnapshot after) {
-		for (Node node : after.nodes()) {
-			ProcessState earlier = before.node(node.name()).map(Node::process).orElse(ProcessState.RUNNING);
-			if (node.process() != earlier) {
-				this.events.add(EventLog.Kind.PROCESS, "%s %s".formatted(node.name(), describe(earlier, node)));
-			}
-		}
+		after.nodes().forEach((node) -> before.node(node.name()).ifPresent((earlier) -> logChange(earlier, node)));
 		after.roles().forEach(this::logChange);
-		Instant known = before.entries().refusals().stream().map(Refusal::at).findFirst().orElse(Instant.MIN);
 		after.entries()
 			.refusals()
 			.stream()
-			.filter((refusal) -> refusal.at().isAfter(known))
-			.sorted((one, other) -> Long.compare(one.id(), other.id()))
-			.forEach((refusal) -> this.events.add(EventLog.Kind.REFUSAL,
-					"The guard refused '%s' of %s: its token %d is over, %d is known".formatted(refusal.entry(),
-							refusal.node(), refusal.token(), refusal.newerToken())));
+			.filter((refusal) -> refusal.id() > this.lastRefusal)
+			.sorted(Comparator.comparing(Refusal::id))
+			.forEach(this::logRefusal);
+	}
+
+	private void logChange(Node before, Node after) {
+		if (before.process() != after.process()) {
+			this.events.add(EventLog.Kind.PROCESS, "%s %s".formatted(after.name(), describe(before.process(), after)));
+		}
+		if (before.wedged() != after.wedged() && after.process() != ProcessState.DEAD) {
+			this.events.add(EventLog.Kind.PROCESS, "The job of %s %s".formatted(after.name(),
+					after.wedged() ? "is stuck, and its process is well" : "gets on"));
+		}
+	}
+
+	private void logRefusal(Refusal refusal) {
+		this.lastRefusal = refusal.id();
+		this.events.add(EventLog.Kind.REFUSAL, "The guard refused '%s' of %s: its token %d is over, %d is known"
+			.formatted(refusal.entry(), refusal.node(), refusal.token(), refusal.newerToken()));
 	}
 
 	private static String describe(ProcessState before, Node node) {
@@ -152,7 +165,7 @@ final class ClusterWatch {
 
 	private void logChange(Role role) {
 		Role before = this.lastRoles.put(role.name(), role);
-		if (role.leader() != null && (before == null || before.token() != role.token())) {
+		if (role.leader() != null && (before == null || before.token() < role.token())) {
 			this.events.add(EventLog.Kind.LEADERSHIP,
 					"%s leads '%s' with token %d".formatted(role.leader(), role.name(), role.token()));
 		}

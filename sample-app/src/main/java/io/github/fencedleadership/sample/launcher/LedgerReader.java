@@ -20,11 +20,9 @@ import io.github.fencedleadership.sample.launcher.ClusterSnapshot.Term;
 final class LedgerReader {
 
 	private static final String TERMS = """
-			SELECT role, fencing_token, node, entries, entry, written_at
-			FROM (SELECT *, count(*) OVER term AS entries, row_number() OVER term_backwards AS number FROM ledger
-				WINDOW term AS (PARTITION BY role, fencing_token, node),
-					term_backwards AS (PARTITION BY role, fencing_token, node ORDER BY id DESC)) AS numbered
-			WHERE number = 1 ORDER BY role, fencing_token DESC, written_at DESC
+			SELECT ledger.role, ledger.fencing_token, ledger.node, term.entries, ledger.entry, ledger.written_at
+			FROM (SELECT count(*) AS entries, max(id) AS last FROM ledger GROUP BY role, fencing_token, node) AS term
+			JOIN ledger ON ledger.id = term.last ORDER BY ledger.id DESC
 			""";
 
 	private static final String REFUSALS = """

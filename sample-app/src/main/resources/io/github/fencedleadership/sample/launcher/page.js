@@ -78,6 +78,7 @@
 		const gone = performance.now() - shownAt;
 		for (const lease of document.querySelectorAll('progress')) {
 			lease.value = Math.max(0, lease.dataset.remaining - gone);
+			lease.nextElementSibling.textContent = (lease.value / 1000).toFixed(1) + ' s';
 		}
 		if (!still.matches) {
 			requestAnimationFrame(drain);

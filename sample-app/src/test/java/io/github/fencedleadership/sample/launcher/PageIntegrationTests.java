@@ -140,8 +140,9 @@ class PageIntegrationTests {
 				Long.toString(token + 1));
 		await().untilAsserted(() -> assertThat(browser().texts("#" + old + " dd")).first().isEqualTo("standby"));
 		assertThat(token()).isEqualTo(token + 1);
-		assertThat(browser().texts("[aria-labelledby=rows] td:first-child")).startsWith(Long.toString(token + 1),
-				Long.toString(token));
+		// The old one may have been refused before the new one has written anything
+		await().untilAsserted(() -> assertThat(browser().texts("[aria-labelledby=rows] td:first-child"))
+			.startsWith(Long.toString(token + 1), Long.toString(token)));
 		assertThat(browser().texts(".events li span")).containsSubsequence(
 				"The guard refused '%s' of %s: its token %d is over, %d is known"
 					.formatted(browser().texts("tr.refusal:first-child td").get(2), old, token, token + 1),
@@ -166,6 +167,9 @@ class PageIntegrationTests {
 		assertThat(refusalsOf(token)).isEmpty();
 		browser().click("#" + old + " [value=free]");
 		await().untilAsserted(() -> assertThat(refusalsOf(token)).hasSize(1));
+		assertThat(browser().texts(".events li span")).containsSubsequence("The job of %s gets on".formatted(old),
+				"%s leads 'ledger' with token %d".formatted(leader(), token + 1),
+				"The job of %s is stuck, and its process is well".formatted(old));
 	}
 
 	@Test
