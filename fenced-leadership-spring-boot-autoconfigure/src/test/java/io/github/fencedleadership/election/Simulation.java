@@ -577,7 +577,7 @@ final class Simulation {
 			this.attentiveSince = Simulation.this.now;
 			this.clock = new NodeClock(this);
 			this.ownerId = (Simulation.this.sabotage == Sabotage.EQUAL_OWNER_IDS) ? "node"
-					: this.name + "#" + (++Simulation.this.incarnations);
+					: this.name + "#" + ++Simulation.this.incarnations;
 			this.core = new ElectionCore(this.clock, Simulation.this.random::nextDouble, new SimulatedHost(),
 					ROLES::get, DRAIN_TIMEOUT);
 			this.core.start(this.ownerId);
