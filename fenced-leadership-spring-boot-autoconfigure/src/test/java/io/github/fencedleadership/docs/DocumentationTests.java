@@ -263,7 +263,8 @@ class DocumentationTests {
 			statement.execute("RUNSCRIPT FROM 'classpath:io/github/fencedleadership/jdbc/schema-fencing-h2.sql'");
 			statement.execute("CREATE TABLE report (id BIGINT PRIMARY KEY, body TEXT, fencing_token BIGINT)");
 			for (String sql : block.text().split(";\\s*\\n", -1)) {
-				if (!sql.isBlank()) {
+				// What is granted is tried by LeastPrivilegeTests.
+				if (!sql.isBlank() && !sql.startsWith("GRANT ")) {
 					connection.prepareStatement(sql).close();
 				}
 			}

@@ -29,8 +29,12 @@ abstract class JdbcLeaseStoreContract extends LeaseStoreContract {
 
 	@BeforeAll
 	void open() {
-		this.schema = this.testDatabase.createSchema().withTables();
+		this.schema = prepare(this.testDatabase.createSchema().withTables());
 		this.store = new JdbcLeaseStore(this.schema.openWithTestClock(), "test");
+	}
+
+	TestSchema prepare(TestSchema schema) {
+		return schema;
 	}
 
 	@AfterAll

@@ -29,8 +29,12 @@ abstract class JdbcNodeRegistryContract extends NodeRegistryContract {
 
 	@BeforeAll
 	void open() {
-		this.schema = this.testDatabase.createSchema().withTables();
+		this.schema = prepare(this.testDatabase.createSchema().withTables());
 		this.registry = new JdbcNodeRegistry(this.schema.openWithTestClock(), "test", LIVENESS_TTL, Duration.ofDays(1));
+	}
+
+	TestSchema prepare(TestSchema schema) {
+		return schema;
 	}
 
 	@AfterAll

@@ -156,7 +156,9 @@ public enum TestDatabase {
 			.setServerConfig("logging_collector", "on")
 			.setServerConfig("log_directory", logs.toString())
 			.start();
-		return new Server(postgres.getJdbcUrl("postgres", "postgres"), "postgres", "", () -> read(logs));
+		// Without the user that the URL would name, and that would win over any other.
+		return new Server("jdbc:postgresql://localhost:%d/postgres".formatted(postgres.getPort()), "postgres", "",
+				() -> read(logs));
 	}
 
 	private static Server startMariaDb() throws Exception {
@@ -173,8 +175,16 @@ public enum TestDatabase {
 		}
 		DB server = DB.newEmbeddedDB(configuration.build());
 		server.start();
-		return new Server("jdbc:mariadb://localhost:%d/".formatted(server.getConfiguration().getPort()), "root", "",
-				() -> "");
+		Server started = new Server("jdbc:mariadb://localhost:%d/".formatted(server.getConfiguration().getPort()),
+				"root", "", () -> "");
+		// It starts without looking at privileges; from here on it does.
+		try (Connection connection = started.connect(); Statement statement = connection.createStatement()) {
+			statement.execute("DELETE FROM mysql.global_priv WHERE User = ''");
+			statement.execute("DELETE FROM mysql.db WHERE Db LIKE 'test%'");
+			statement.execute("FLUSH PRIVILEGES");
+			statement.execute("ALTER USER root@localhost IDENTIFIED BY ''");
+		}
+		return started;
 	}
 
 	private static int freePort() throws IOException {

@@ -1,6 +1,10 @@
 package io.github.fencedleadership.jdbc;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -33,9 +37,13 @@ public final class TestSchema implements AutoCloseable {
 
 	private final String url;
 
-	private final String username;
+	private final String adminName;
 
-	private final String password;
+	private final String adminPassword;
+
+	private String username;
+
+	private String password;
 
 	private final List<AutoCloseable> closeables = new ArrayList<>();
 
@@ -45,6 +53,8 @@ public final class TestSchema implements AutoCloseable {
 		this.database = database;
 		this.name = name;
 		this.url = url;
+		this.adminName = username;
+		this.adminPassword = password;
 		this.username = username;
 		this.password = password;
 	}
@@ -86,6 +96,37 @@ public final class TestSchema implements AutoCloseable {
 			throw new IllegalStateException(ex);
 		}
 		return this;
+	}
+
+	/**
+	 * Let pools connect as a user with the privileges that the documentation asks for,
+	 * and no others.
+	 * @return this schema
+	 */
+	TestSchema leastPrivileged() {
+		String user = "least_" + this.name;
+		execute("CREATE USER " + user
+				+ ((this.database == TestDatabase.POSTGRESQL) ? " PASSWORD 'least'" : " IDENTIFIED BY 'least'"));
+		if (this.database == TestDatabase.POSTGRESQL) {
+			execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(this.name, user));
+		}
+		documentedGrants().forEach((grant) -> execute(grant.replace("TO app", "TO " + user)));
+		this.username = user;
+		this.password = "least";
+		return this;
+	}
+
+	private static List<String> documentedGrants() {
+		try {
+			return Files.readString(Path.of("..", "docs", "databases.md"))
+				.lines()
+				.filter((line) -> line.startsWith("GRANT "))
+				.map((line) -> line.replace(";", ""))
+				.toList();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
 	}
 
 	/**
@@ -137,6 +178,9 @@ public final class TestSchema implements AutoCloseable {
 			default -> "TIMESTAMP(6) WITH TIME ZONE";
 		}));
 		execute("INSERT INTO test_clock VALUES (%s)".formatted(literal(this.now)));
+		if (!this.username.equals(this.adminName)) {
+			execute("GRANT SELECT ON test_clock TO " + this.username);
+		}
 		return register(builder(pool(2)).nowExpression("(SELECT c.now_at FROM test_clock c)").build());
 	}
 
@@ -166,7 +210,7 @@ public final class TestSchema implements AutoCloseable {
 	}
 
 	Connection connect() throws SQLException {
-		return DriverManager.getConnection(this.url, this.username, this.password);
+		return DriverManager.getConnection(this.url, this.adminName, this.adminPassword);
 	}
 
 	public void execute(String sql) {
