@@ -64,8 +64,7 @@ class ChaosIntegrationTests {
 	void guaranteesHoldOnMariaDb() throws Exception {
 		try (ChaosRun run = ChaosRun.start(MariaDbServer.start(ChaosCluster.freePort()), SEED)) {
 			if (FAULTS > 0) {
-				run.injectAtRandom(FAULTS,
-						(fault) -> isWanted(fault) && fault != Fault.REPLICA_PROMOTED);
+				run.injectAtRandom(FAULTS, (fault) -> isWanted(fault) && fault != Fault.REPLICA_PROMOTED);
 			}
 			else {
 				run.inject(Fault.LEADER_FROZEN);

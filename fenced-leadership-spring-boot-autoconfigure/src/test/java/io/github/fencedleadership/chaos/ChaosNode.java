@@ -120,8 +120,16 @@ final class ChaosNode {
 		dataSource.setMinimumIdle(0);
 		dataSource.setConnectionTimeout(1000);
 		dataSource.setInitializationFailTimeout(-1);
-		ChaosNode node = new ChaosNode(args[0], dataSource, Duration.ofMillis(Long.parseLong(args[4])),
-				Boolean.parseBoolean(args[5]), List.of(args).subList(6, args.length));
+		Duration ttl = Duration.ofMillis(Long.parseLong(args[4]));
+		boolean guarded = Boolean.parseBoolean(args[5]);
+		if (!guarded) {
+			// What the guard does for its transactions. Without it, a leader that is
+			// stopped between its write and its commit keeps everybody waiting.
+			dataSource.setConnectionInitSql(args[1].startsWith("jdbc:postgresql:")
+					? "SET idle_in_transaction_session_timeout = " + ttl.toMillis()
+					: "SET SESSION idle_transaction_timeout = " + Math.max(ttl.toSeconds(), 1));
+		}
+		ChaosNode node = new ChaosNode(args[0], dataSource, ttl, guarded, List.of(args).subList(6, args.length));
 		node.run();
 	}
 
@@ -257,10 +265,12 @@ final class ChaosNode {
 		}
 		catch (StaleFencingTokenException ex) {
 			say(Kind.REFUSED, token, ex.getClass().getSimpleName());
+			pause(WORK);
 		}
 		catch (DataAccessException | TransactionException ex) {
 			// Its outcome is unknown, so it counts neither way.
 			say(Kind.FAILED, token, ex.getClass().getSimpleName());
+			pause(WORK);
 		}
 	}
 

@@ -82,8 +82,7 @@ class FencingExperimentIntegrationTests {
 		try {
 			Leader successor = cluster.awaitLeader(ROLE, leader.term().token());
 			int before = cluster.acknowledged(successor.node(), ROLE);
-			cluster.await("write of the successor",
-					() -> cluster.acknowledged(successor.node(), ROLE) > before + 3);
+			cluster.await("write of the successor", () -> cluster.acknowledged(successor.node(), ROLE) > before + 3);
 		}
 		finally {
 			leader.node().process().signal("CONT");

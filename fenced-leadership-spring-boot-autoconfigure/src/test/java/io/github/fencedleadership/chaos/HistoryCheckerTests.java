@@ -183,8 +183,7 @@ class HistoryCheckerTests {
 	void doesNotExpectReleaseOfLeaseThatWasLostBefore() {
 		lease("a", 1, 100, 200);
 		events("a", 1, Kind.GRANTED, 110);
-		this.history
-			.add(new HistoryEvent(190_000, 190_000, "a", Kind.REVOKED, "role", 1, "DEADLINE_PASSED"));
+		this.history.add(new HistoryEvent(190_000, 190_000, "a", Kind.REVOKED, "role", 1, "DEADLINE_PASSED"));
 		this.history.expectRelease(new Term("role", 1));
 		assertViolations().isEmpty();
 	}

@@ -43,11 +43,18 @@ final class MariaDbServer implements DatabaseServer {
 		this.schema = new TestSchema(TestDatabase.MARIADB, SCHEMA, url + SCHEMA, USER, "");
 	}
 
-	static MariaDbServer start(int port) throws ManagedProcessException {
+	static MariaDbServer start(int port) throws Exception {
 		DBConfigurationBuilder configuration = DBConfigurationBuilder.newBuilder();
 		configuration.setPort(port);
+		// By default, builds that run side by side unpack into the same directory.
+		Path directory = Files.createTempDirectory("fenced-leadership-chaos-mariadb");
+		configuration.setBaseDir(directory.resolve("base").toFile());
+		configuration.setDataDir(directory.resolve("data").toFile());
 		configuration.addArg("--innodb-flush-log-at-trx-commit=2");
 		configuration.addArg("--max-connections=100");
+		// The key that it would make for itself takes seconds, or on a busy machine a
+		// minute.
+		configuration.addArg("--skip-ssl");
 		if ("root".equals(System.getProperty("user.name"))) {
 			configuration.addArg("--user=root");
 		}

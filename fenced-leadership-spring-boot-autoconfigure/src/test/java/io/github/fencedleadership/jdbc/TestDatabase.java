@@ -162,8 +162,15 @@ public enum TestDatabase {
 	private static Server startMariaDb() throws Exception {
 		DBConfigurationBuilder configuration = DBConfigurationBuilder.newBuilder();
 		configuration.setPort(freePort());
+		// By default, builds that run side by side unpack into the same directory.
+		Path directory = Files.createTempDirectory("fenced-leadership-mariadb");
+		configuration.setBaseDir(directory.resolve("base").toFile());
+		configuration.setDataDir(directory.resolve("data").toFile());
 		configuration.addArg("--innodb-flush-log-at-trx-commit=0");
 		configuration.addArg("--max-connections=100");
+		// The key that it would make for itself takes seconds, or on a busy machine a
+		// minute.
+		configuration.addArg("--skip-ssl");
 		if ("root".equals(System.getProperty("user.name"))) {
 			configuration.addArg("--user=root");
 		}
