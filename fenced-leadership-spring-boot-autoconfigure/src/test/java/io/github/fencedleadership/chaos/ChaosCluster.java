@@ -60,9 +60,7 @@ final class ChaosCluster implements AutoCloseable {
 
 	private final Queue<String> log = new ConcurrentLinkedQueue<>();
 
-	private final Map<Kind, AtomicInteger> counts = new ConcurrentHashMap<>();
-
-	private final Map<String, AtomicInteger> acknowledged = new ConcurrentHashMap<>();
+	private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
 
 	private final Thread clock = new Thread(this::watchClock, "database-clock");
 
@@ -169,33 +167,26 @@ final class ChaosCluster implements AutoCloseable {
 		}
 		node.ownerId = event.node();
 		this.history.add(event);
-		this.counts.computeIfAbsent(event.kind(), (kind) -> new AtomicInteger()).incrementAndGet();
-		if (event.kind() == Kind.ACKNOWLEDGED) {
-			this.acknowledged.computeIfAbsent(acknowledgedBy(event.node(), event.role()), (key) -> new AtomicInteger())
-				.incrementAndGet();
-			this.acknowledged.computeIfAbsent(event.role(), (key) -> new AtomicInteger()).incrementAndGet();
+		for (String key : List.of(event.kind().name(), event.kind() + event.role(),
+				event.kind() + event.role() + event.node())) {
+			this.counts.computeIfAbsent(key, (missing) -> new AtomicInteger()).incrementAndGet();
 		}
 	}
 
-	private static String acknowledgedBy(String owner, String role) {
-		return owner + " " + role;
-	}
-
 	int count(Kind kind) {
-		return this.counts.getOrDefault(kind, new AtomicInteger()).get();
+		return count(kind.name());
 	}
 
-	/**
-	 * Return how many writes to the register of a role have been acknowledged.
-	 * @param role the role
-	 * @return the number
-	 */
-	int acknowledged(String role) {
-		return this.acknowledged.getOrDefault(role, new AtomicInteger()).get();
+	int count(Kind kind, String role) {
+		return count(kind + role);
 	}
 
-	int acknowledged(Node node, String role) {
-		return this.acknowledged.getOrDefault(acknowledgedBy(node.ownerId, role), new AtomicInteger()).get();
+	int count(Kind kind, String role, Node node) {
+		return count(kind + role + node.ownerId);
+	}
+
+	private int count(String key) {
+		return this.counts.getOrDefault(key, new AtomicInteger()).get();
 	}
 
 	Collection<Node> nodes() {
@@ -287,8 +278,8 @@ final class ChaosCluster implements AutoCloseable {
 	 */
 	void awaitProgress() {
 		for (String role : this.roles) {
-			int before = acknowledged(role);
-			await("writes to '%s'".formatted(role), () -> acknowledged(role) > before + 1);
+			int before = count(Kind.ACKNOWLEDGED, role);
+			await("writes to '%s'".formatted(role), () -> count(Kind.ACKNOWLEDGED, role) > before + 1);
 		}
 	}
 

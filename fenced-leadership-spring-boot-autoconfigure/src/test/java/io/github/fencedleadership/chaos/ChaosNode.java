@@ -56,7 +56,7 @@ final class ChaosNode {
 
 	static final String NAMESPACE = "chaos";
 
-	private static final Duration WORK = Duration.ofMillis(30);
+	private static final Duration WORK = Duration.ofMillis(100);
 
 	private static final Duration REST = Duration.ofMillis(5);
 
@@ -238,7 +238,7 @@ final class ChaosNode {
 				leadership.await(REST);
 			}
 			if (this.deaf) {
-				pause(WORK.multipliedBy(50));
+				pause(WORK.multipliedBy(10));
 			}
 		}
 		catch (InterruptedException ex) {
@@ -258,6 +258,7 @@ final class ChaosNode {
 		try {
 			String[] previous = new String[1];
 			inTransaction(definition, token, () -> previous[0] = read(token.role()));
+			say(Kind.READ, token, "-");
 			// It hears no interrupt, as a computation or a garbage collection would not.
 			pause(WORK);
 			inTransaction(definition, token, () -> write(token, element, previous[0]));

@@ -63,32 +63,35 @@ class FencingExperimentIntegrationTests {
 			}
 			cluster.finish();
 			HistoryChecker checker = new HistoryChecker(cluster.history());
-			return new Result(cluster.acknowledged(ROLE), checker.lost(),
+			return new Result(cluster.count(Kind.ACKNOWLEDGED), checker.lost(),
 					cluster.history().writes().stream().mapToLong(Write::token).distinct().count(),
 					cluster.count(Kind.REFUSED), cluster.count(Kind.FAILED), checker.check());
 		}
 	}
 
 	/**
-	 * Stop the leader for longer than its lease, and let its successor and then itself
-	 * write.
+	 * Stop the leader for longer than its lease, while it works on what it has read, and
+	 * let its successor and then itself write.
 	 */
 	private static void pauseTheLeader(ChaosCluster cluster) {
 		Leader leader = cluster.awaitLeader(ROLE);
-		int acknowledged = cluster.acknowledged(leader.node(), ROLE);
-		cluster.await("write of the leader", () -> cluster.acknowledged(leader.node(), ROLE) > acknowledged
+		int reads = cluster.count(Kind.READ, ROLE, leader.node());
+		cluster.await("read of the leader", () -> cluster.count(Kind.READ, ROLE, leader.node()) > reads
 				|| !cluster.leader(ROLE).equals(Optional.of(leader)));
 		leader.node().process().signal("STOP");
 		try {
-			Leader successor = cluster.awaitLeader(ROLE, leader.term().token());
-			int before = cluster.acknowledged(successor.node(), ROLE);
-			cluster.await("write of the successor", () -> cluster.acknowledged(successor.node(), ROLE) > before + 3);
+			cluster.awaitLeader(ROLE, leader.term().token());
+			awaitWrites(cluster, 3);
 		}
 		finally {
 			leader.node().process().signal("CONT");
 		}
-		int all = cluster.acknowledged(ROLE);
-		cluster.await("write after all", () -> cluster.acknowledged(ROLE) > all + 5);
+		awaitWrites(cluster, 5);
+	}
+
+	private static void awaitWrites(ChaosCluster cluster, int count) {
+		int before = cluster.count(Kind.ACKNOWLEDGED);
+		cluster.await("writes", () -> cluster.count(Kind.ACKNOWLEDGED) > before + count);
 	}
 
 	private record Result(int acknowledged, List<String> lost, long terms, int refused, int failed,

@@ -60,6 +60,9 @@ record HistoryEvent(long before, long after, String node, Kind kind, String role
 		/** {@code isHeld()} was true. */
 		HELD,
 
+		/** The register was read, and work on what comes next begins. */
+		READ,
+
 		/** A guarded write was committed. The detail is the element. */
 		ACKNOWLEDGED,
 
