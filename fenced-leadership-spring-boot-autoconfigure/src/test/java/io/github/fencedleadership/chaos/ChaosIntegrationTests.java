@@ -44,16 +44,16 @@ class ChaosIntegrationTests {
 				run.inject(Fault.DATABASE_RESTARTED, Fault.CLOCK_BEHIND);
 				run.inject(Fault.DATABASE_CRASHED, Fault.LISTENERS_THROW);
 				run.inject(Fault.DATABASE_READ_ONLY, Fault.OWNER_NAME_TWICE);
-				run.inject(Fault.LEASE_LOCKED, Fault.POOL_EXHAUSTED);
+				run.inject(Fault.LEASE_LOCKED, Fault.POOL_EXHAUSTED, Fault.CLOCK_AHEAD);
 				run.inject(Fault.SERIALIZATION_FAILURES, Fault.NETWORK_SLOW);
 				run.inject(Fault.CONNECTIONS_CUT);
 				run.inject(Fault.REPLY_LOST);
 				run.inject(Fault.COMMIT_REPLY_LOST);
 				run.inject(Fault.LISTENERS_BLOCK);
 				run.inject(Fault.INTERRUPTS_IGNORED);
-				run.inject(Fault.CLOCK_AHEAD);
 				run.inject(Fault.REPLICA_PROMOTED);
 				run.inject(Fault.TTL_CHANGED);
+				assertThat(run.injected()).as("kinds of faults").containsOnlyKeys(Fault.values());
 			}
 			check("PostgreSQL", run);
 		}

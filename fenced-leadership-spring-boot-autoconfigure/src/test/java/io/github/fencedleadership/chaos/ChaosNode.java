@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -203,7 +204,7 @@ final class ChaosNode {
 	 * Look again and again whether each role is held, and tell the last time that it was.
 	 */
 	private void sampleBelief() {
-		Map<String, HistoryEvent> held = new ConcurrentHashMap<>();
+		Map<String, HistoryEvent> held = new HashMap<>();
 		long told = System.nanoTime();
 		while (true) {
 			boolean lost = false;

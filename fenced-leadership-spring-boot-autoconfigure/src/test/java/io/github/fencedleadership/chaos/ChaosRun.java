@@ -8,9 +8,11 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.github.fencedleadership.chaos.History.Term;
@@ -44,9 +46,6 @@ final class ChaosRun implements AutoCloseable {
 		this.server = server;
 		this.random = new Random(seed);
 		this.cluster = new ChaosCluster(server.schema(), TTL, ROLES, true);
-		for (Fault fault : Fault.values()) {
-			this.injected.put(fault, new AtomicInteger());
-		}
 	}
 
 	/**
@@ -114,6 +113,14 @@ final class ChaosRun implements AutoCloseable {
 	}
 
 	/**
+	 * Return which faults have happened, and how often.
+	 * @return the numbers by fault
+	 */
+	Map<Fault, AtomicInteger> injected() {
+		return this.injected;
+	}
+
+	/**
 	 * Let faults happen, all of them at once, and wait until all is well again.
 	 * @param faults the faults
 	 * @throws Exception if one of them cannot be done
@@ -137,7 +144,7 @@ final class ChaosRun implements AutoCloseable {
 			}, "fault-" + fault);
 			thread.setDaemon(true);
 			thread.start();
-			this.injected.get(fault).incrementAndGet();
+			this.injected.computeIfAbsent(fault, (first) -> new AtomicInteger()).incrementAndGet();
 		}
 		for (CompletableFuture<Void> done : running) {
 			done.get();
@@ -197,6 +204,12 @@ final class ChaosRun implements AutoCloseable {
 		for (Kind kind : Kind.values()) {
 			result.append("%n  %-16s %d".formatted(kind, this.cluster.count(kind)));
 		}
+		this.cluster.history()
+			.events()
+			.stream()
+			.filter((event) -> event.kind() == Kind.FAILED)
+			.collect(Collectors.groupingBy(HistoryEvent::detail, TreeMap::new, Collectors.counting()))
+			.forEach((exception, count) -> result.append("%n  failed with %s: %d".formatted(exception, count)));
 		this.injected.forEach((fault, count) -> result.append("%n  %-24s %d".formatted(fault, count.get())));
 		new HistoryChecker(this.cluster.history()).gaps()
 			.forEach((gap) -> result.append("%n  leaderless after ".formatted()).append(gap));

@@ -86,6 +86,18 @@ public final class ChildJvm implements AutoCloseable {
 	}
 
 	/**
+	 * Close the standard input of the process, as happens when this process ends.
+	 */
+	public void closeInput() {
+		try {
+			this.input.close();
+		}
+		catch (IOException ex) {
+			// The process has ended.
+		}
+	}
+
+	/**
 	 * Send the process a signal. Does nothing if it has ended.
 	 * @param name the name of the signal
 	 */

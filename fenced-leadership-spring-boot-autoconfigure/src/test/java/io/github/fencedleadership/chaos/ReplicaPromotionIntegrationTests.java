@@ -45,7 +45,7 @@ class ReplicaPromotionIntegrationTests {
 	void loseATerm() throws Exception {
 		this.primary = PostgresServer.start(ChaosCluster.freePort());
 		this.replication = new TcpProxy(new InetSocketAddress(InetAddress.getLoopbackAddress(), this.primary.port()));
-		this.cluster = new ChaosCluster(this.primary.schema(), Duration.ofSeconds(2), List.of(ROLE), true);
+		this.cluster = new ChaosCluster(this.primary.schema(), Duration.ofSeconds(1), List.of(ROLE), true);
 		this.cluster.start("node-a");
 		this.cluster.start("node-b");
 		Leader first = this.cluster.awaitLeader(ROLE);
@@ -83,8 +83,8 @@ class ReplicaPromotionIntegrationTests {
 		assertThat(checker.lost()).isNotEmpty();
 		assertThat(checker.check()).isNotEmpty()
 			.allMatch((violation) -> violation.contains("acknowledged writes are missing")
-					|| violation.contains("token %d ".formatted(this.lost.term().token()))
-							&& violation.endsWith("null"));
+					|| (violation.contains("token %d ".formatted(this.lost.term().token()))
+							&& violation.endsWith("null")));
 	}
 
 	/**
