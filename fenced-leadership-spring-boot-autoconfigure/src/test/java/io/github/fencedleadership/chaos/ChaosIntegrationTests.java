@@ -8,6 +8,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
+import org.springframework.dao.CannotAcquireLockException;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -41,19 +43,20 @@ class ChaosIntegrationTests {
 				run.inject(Fault.LEADER_KILLED);
 				run.inject(Fault.LEADER_TERMINATED);
 				run.inject(Fault.CONNECTIONS_HALF_OPEN);
-				run.inject(Fault.DATABASE_RESTARTED, Fault.CLOCK_BEHIND);
+				run.inject(Fault.DATABASE_RESTARTED, Fault.CLOCK_BEHIND, Fault.NETWORK_SLOW);
 				run.inject(Fault.DATABASE_CRASHED, Fault.LISTENERS_THROW);
 				run.inject(Fault.DATABASE_READ_ONLY, Fault.OWNER_NAME_TWICE);
 				run.inject(Fault.LEASE_LOCKED, Fault.POOL_EXHAUSTED, Fault.CLOCK_AHEAD);
-				run.inject(Fault.SERIALIZATION_FAILURES, Fault.NETWORK_SLOW);
+				run.inject(Fault.SERIALIZATION_FAILURES, Fault.REPLY_LOST);
 				run.inject(Fault.CONNECTIONS_CUT);
-				run.inject(Fault.REPLY_LOST);
 				run.inject(Fault.COMMIT_REPLY_LOST);
 				run.inject(Fault.LISTENERS_BLOCK);
 				run.inject(Fault.INTERRUPTS_IGNORED);
 				run.inject(Fault.REPLICA_PROMOTED);
 				run.inject(Fault.TTL_CHANGED);
 				assertThat(run.injected()).as("kinds of faults").containsOnlyKeys(Fault.values());
+				assertThat(run.failures()).as("serialization failures")
+					.containsKey(CannotAcquireLockException.class.getSimpleName());
 			}
 			check("PostgreSQL", run);
 		}

@@ -121,6 +121,18 @@ final class ChaosRun implements AutoCloseable {
 	}
 
 	/**
+	 * Return what writes have failed with, and how often.
+	 * @return the numbers by exception
+	 */
+	Map<String, Long> failures() {
+		return this.cluster.history()
+			.events()
+			.stream()
+			.filter((event) -> event.kind() == Kind.FAILED)
+			.collect(Collectors.groupingBy(HistoryEvent::detail, TreeMap::new, Collectors.counting()));
+	}
+
+	/**
 	 * Let faults happen, all of them at once, and wait until all is well again.
 	 * @param faults the faults
 	 * @throws Exception if one of them cannot be done
@@ -204,12 +216,7 @@ final class ChaosRun implements AutoCloseable {
 		for (Kind kind : Kind.values()) {
 			result.append("%n  %-16s %d".formatted(kind, this.cluster.count(kind)));
 		}
-		this.cluster.history()
-			.events()
-			.stream()
-			.filter((event) -> event.kind() == Kind.FAILED)
-			.collect(Collectors.groupingBy(HistoryEvent::detail, TreeMap::new, Collectors.counting()))
-			.forEach((exception, count) -> result.append("%n  failed with %s: %d".formatted(exception, count)));
+		failures().forEach((exception, count) -> result.append("%n  failed with %s: %d".formatted(exception, count)));
 		this.injected.forEach((fault, count) -> result.append("%n  %-24s %d".formatted(fault, count.get())));
 		new HistoryChecker(this.cluster.history()).gaps()
 			.forEach((gap) -> result.append("%n  leaderless after ".formatted()).append(gap));

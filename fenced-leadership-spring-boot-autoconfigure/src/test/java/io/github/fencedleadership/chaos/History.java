@@ -158,9 +158,9 @@ final class History {
 		}
 		schema.execute("""
 				CREATE TABLE chaos_register (role VARCHAR(100) PRIMARY KEY, head VARCHAR(200) NOT NULL,
-					version BIGINT NOT NULL)""");
+					version BIGINT NOT NULL, touched BIGINT NOT NULL)""");
 		roles.forEach((role) -> schema
-			.execute("INSERT INTO chaos_register VALUES ('%s', '%s', 0)".formatted(role, Write.NONE)));
+			.execute("INSERT INTO chaos_register VALUES ('%s', '%s', 0, 0)".formatted(role, Write.NONE)));
 		schema.execute("""
 				CREATE TABLE chaos_write (role VARCHAR(100) NOT NULL, version BIGINT NOT NULL,
 					element VARCHAR(200) NOT NULL, previous VARCHAR(200) NOT NULL, fencing_token BIGINT NOT NULL,
