@@ -120,6 +120,7 @@ final class ChaosNode {
 		dataSource.setMaximumPoolSize(POOL_SIZE);
 		dataSource.setMinimumIdle(0);
 		dataSource.setConnectionTimeout(1000);
+		dataSource.setValidationTimeout(500);
 		dataSource.setInitializationFailTimeout(-1);
 		Duration ttl = Duration.ofMillis(Long.parseLong(args[4]));
 		boolean guarded = Boolean.parseBoolean(args[5]);

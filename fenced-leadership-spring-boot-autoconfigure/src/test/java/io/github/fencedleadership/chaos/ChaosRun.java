@@ -23,7 +23,7 @@ import io.github.fencedleadership.chaos.HistoryEvent.Kind;
  */
 final class ChaosRun implements AutoCloseable {
 
-	static final Duration TTL = Duration.ofMillis(Integer.getInteger("chaos.ttl", 2000));
+	static final Duration TTL = Duration.ofMillis(Integer.getInteger("chaos.ttl", 1500));
 
 	private static final List<String> NODES = List.of("node-a", "node-b", "node-c");
 
