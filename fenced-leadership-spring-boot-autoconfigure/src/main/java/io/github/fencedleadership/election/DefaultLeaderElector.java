@@ -71,6 +71,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private static final long FAILURE_PAUSE = Duration.ofMillis(100).toNanos();
 
+	private static final long LISTENER_GRACE = Duration.ofSeconds(1).toNanos();
+
 	private static final long FIRST_STORE_RETRY = Duration.ofMillis(100).toNanos();
 
 	private final LeaseStore leaseStore;
@@ -223,10 +225,12 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	}
 
 	/**
-	 * Stop: {@link #drain(Runnable) drain} and wait for it, renew nothing any more, and
-	 * remove the node from the registry. Work that will not end is left behind with its
-	 * lease, which lapses; so is work that calls this method, as it cannot end before.
-	 * Does nothing if the elector is not running.
+	 * Stop: {@link #drain(Runnable) drain} and wait for it, renew nothing any more,
+	 * remove the node from the registry, and wait until the listeners have been told.
+	 * Work that will not end is left behind with its lease, which lapses; so is work that
+	 * calls this method, as it cannot end before. A listener that does not return within
+	 * the drain timeout, or a second after all else, is left behind too. Does nothing if
+	 * the elector is not running.
 	 */
 	public void stop() {
 		Session stopping = locked(() -> {
@@ -248,6 +252,33 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			}
 		});
 		stopping.awaitEnd();
+		awaitListeners();
+	}
+
+	/**
+	 * The process may end when the caller returns, and with it the thread that would have
+	 * told the listeners of the last revocations.
+	 */
+	private void awaitListeners() {
+		long end = Math.max(this.drainingSince + this.drainTimeout.toNanos(), this.clock.nanos() + LISTENER_GRACE);
+		boolean interrupted = false;
+		boolean told = false;
+		long left = end - this.clock.nanos();
+		while (!told && left > 0) {
+			try {
+				told = this.listeners.awaitTold(left);
+			}
+			catch (InterruptedException ex) {
+				interrupted = true;
+			}
+			left = end - this.clock.nanos();
+		}
+		if (!told) {
+			logger.warn("A listener of leadership has not returned within the drain timeout; it is left behind");
+		}
+		if (interrupted) {
+			Thread.currentThread().interrupt();
+		}
 	}
 
 	/**
@@ -656,6 +687,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private final StoreClockWatch storeClock = new StoreClockWatch();
 
+		private final StoreTokenWatch storeTokens = new StoreTokenWatch();
+
 		/**
 		 * Releases that wait for their turn, only touched by the renewal thread.
 		 */
@@ -844,6 +877,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 				.ifPresent((step) -> logger.warn(
 						"The clock of the lease store was set back by about '%s'. Leases last so much longer, also those of leaders that are gone"
 							.formatted(step)));
+			results.values()
+				.forEach((result) -> this.storeTokens.observe(result)
+					.ifPresent((before) -> logger.warn(
+							"The lease store has gone back from fencing token '%d' to '%d' for role '%s': it was restored, or failed over to a replica that had not caught up, and what was committed last is lost. New terms are above all that this node has seen, but other nodes may be granted lost tokens again. Raise the tokens in the table of the leases if writes are fenced anywhere else"
+								.formatted(before, result.fencingToken(), result.role()))));
 		}
 
 		private static Optional<Instant> storeTime(LeaseResult result) {

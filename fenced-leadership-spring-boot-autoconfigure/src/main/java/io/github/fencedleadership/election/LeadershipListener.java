@@ -6,7 +6,8 @@ import io.github.fencedleadership.fencing.FencingToken;
  * Is told of the terms of this node. Calls come from a thread of their own, one at a time
  * and in order: per term exactly one grant and, once it is over, exactly one revocation
  * with the same token. A listener that throws or blocks holds up other calls of
- * listeners, but neither renewal, nor revocation, nor work.
+ * listeners, but neither renewal, nor revocation, nor work. A stop of the elector waits
+ * until the last call has returned, within the bounds of the drain timeout.
  */
 public interface LeadershipListener {
 

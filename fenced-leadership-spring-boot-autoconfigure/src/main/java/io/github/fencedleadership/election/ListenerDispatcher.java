@@ -3,6 +3,7 @@ package io.github.fencedleadership.election;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -11,6 +12,7 @@ import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import io.github.fencedleadership.fencing.FencingToken;
 
@@ -29,6 +31,8 @@ final class ListenerDispatcher {
 	private final Queue<Consumer<LeadershipListener>> events = new ConcurrentLinkedQueue<>();
 
 	private final ThreadPoolExecutor executor;
+
+	private volatile @Nullable Thread teller;
 
 	ListenerDispatcher(List<LeadershipListener> listeners) {
 		this(listeners, (task) -> {
@@ -54,6 +58,28 @@ final class ListenerDispatcher {
 	}
 
 	/**
+	 * Wait until all that there is to tell by now has been told. Called by a listener,
+	 * which it would have to wait for, it returns at once.
+	 * @param nanos for how long to wait at most
+	 * @return whether it has been told
+	 * @throws InterruptedException if interrupted while waiting
+	 */
+	boolean awaitTold(long nanos) throws InterruptedException {
+		if (this.listeners.isEmpty() || Thread.currentThread() == this.teller) {
+			return true;
+		}
+		CountDownLatch told = new CountDownLatch(1);
+		try {
+			this.executor.execute(told::countDown);
+		}
+		catch (Throwable ex) {
+			// There is no thread to tell with.
+			return this.events.isEmpty();
+		}
+		return told.await(nanos, TimeUnit.NANOSECONDS);
+	}
+
+	/**
 	 * Tell what is still to be told, and nothing afterwards.
 	 */
 	void close() {
@@ -76,6 +102,7 @@ final class ListenerDispatcher {
 	}
 
 	private void tellAll() {
+		this.teller = Thread.currentThread();
 		for (Consumer<LeadershipListener> event = this.events.poll(); event != null; event = this.events.poll()) {
 			for (LeadershipListener listener : this.listeners) {
 				tell(listener, event);

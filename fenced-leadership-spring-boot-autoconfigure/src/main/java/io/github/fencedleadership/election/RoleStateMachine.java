@@ -202,7 +202,8 @@ final class RoleStateMachine {
 			case GRANTED, RENEWED -> {
 				long token = result.fencingToken();
 				long deadline = answered.sentAt() + this.times.belief();
-				if (!memory.wanted() || now >= deadline || token <= memory.highestOwn()) {
+				if (!memory.wanted() || now >= deadline || token <= memory.highestOwn()
+						|| token < memory.highestSeen()) {
 					// Not wanted any more, too late to believe in, or the remains of a
 					// term that is over.
 					return release(memory.withOwn(token), OptionalLong.of(token), 0, now);

@@ -426,8 +426,9 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 	}
 
 	/**
-	 * Puts the idle bound of a pooled connection back, while the connection is certainly
-	 * still the transaction's own.
+	 * Puts the idle bound of a pooled connection back: after the end of the transaction,
+	 * as a leader that is frozen just before its commit would otherwise keep its locks
+	 * for as long as it is frozen, and before the connection goes back to its pool.
 	 */
 	private final class RestoreIdleBound implements TransactionSynchronization {
 
@@ -438,7 +439,10 @@ public final class JdbcFencingGuard implements FencingGuard, AutoCloseable {
 		}
 
 		@Override
-		public void beforeCompletion() {
+		public void afterCompletion(int status) {
+			if (!TransactionSynchronizationManager.hasResource(JdbcFencingGuard.this.dataSource)) {
+				return;
+			}
 			Connection connection = DataSourceUtils.getConnection(JdbcFencingGuard.this.dataSource);
 			try (Statement statement = connection.createStatement()) {
 				statement.execute(this.sql);

@@ -504,6 +504,75 @@ class DefaultLeaderElectorTests {
 	}
 
 	@Test
+	void aStopWaitsUntilTheListenersHaveBeenTold() {
+		CountDownLatch told = new CountDownLatch(1);
+		CountDownLatch mayEnd = new CountDownLatch(1);
+		DefaultLeaderElector elector = started(builder("a").listener(new RecordingListener() {
+
+			@Override
+			public void revoked(FencingToken token, RevocationReason reason) {
+				told.countDown();
+				awaitUninterruptibly(mayEnd);
+				super.revoked(token, reason);
+			}
+
+		}));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		List<String> listenedAtTheEnd = new CopyOnWriteArrayList<>();
+		Thread stop = new Thread(() -> {
+			elector.stop();
+			listenedAtTheEnd.addAll(this.listened);
+		});
+		stop.start();
+		eventually().until(() -> told.getCount() == 0);
+		eventually().until(() -> !elector.isRunning());
+		// A stop does not hurry because of that.
+		stop.interrupt();
+		mayEnd.countDown();
+		eventually().until(() -> !stop.isAlive());
+		assertThat(listenedAtTheEnd).containsExactly("granted reports#1", "revoked reports#1 STOPPED");
+	}
+
+	@Test
+	void aStopLeavesAListenerBehindThatDoesNotReturn() {
+		CountDownLatch never = new CountDownLatch(1);
+		DefaultLeaderElector elector = started(
+				builder("a").drainTimeout(Duration.ofMillis(100)).listener(new RecordingListener() {
+
+					@Override
+					public void granted(FencingToken token) {
+						awaitUninterruptibly(never);
+					}
+
+				}));
+		elector.register(LeaderTask.holding("reports"));
+		eventually().until(() -> isLeading(elector, "reports"));
+		elector.stop();
+		assertThat(elector.isRunning()).isFalse();
+		assertThat(this.listened).isEmpty();
+		never.countDown();
+	}
+
+	@Test
+	void aListenerMayStopTheElector() {
+		DefaultLeaderElector[] elector = new DefaultLeaderElector[1];
+		elector[0] = started(builder("a").drainTimeout(Duration.ofMinutes(10)).listener(new RecordingListener() {
+
+			@Override
+			public void granted(FencingToken token) {
+				super.granted(token);
+				elector[0].stop();
+				DefaultLeaderElectorTests.this.listened.add("stopped");
+			}
+
+		}));
+		elector[0].register(LeaderTask.holding("reports"));
+		eventually().untilAsserted(() -> assertThat(this.listened).containsExactly("granted reports#1", "stopped",
+				"revoked reports#1 STOPPED"));
+	}
+
+	@Test
 	void stalledWorkLosesItsLeadershipAndIsTakenOver() {
 		CountDownLatch stuck = new CountDownLatch(1);
 		AtomicInteger runs = new AtomicInteger();

@@ -446,6 +446,23 @@ class ElectionCoreTests {
 	}
 
 	@Test
+	void g1AGrantThatAFailoverBringsBackIsNotAdoptedOnceALaterTermWasSeen() {
+		VirtualNode a = node("a");
+		a.register("reports");
+		this.store.loseReply = true;
+		a.run();
+		this.store.loseReply = false;
+		this.clock.advance(Duration.ofSeconds(31));
+		this.store.delegate.tryAcquireOrRenew("reports", "b", Duration.ofMinutes(5));
+		a.advance(Duration.ofSeconds(1));
+		InMemoryLeaseStore replica = new InMemoryLeaseStore(this.clock);
+		replica.tryAcquireOrRenew("reports", "a", Duration.ofMinutes(5));
+		a.store = replica;
+		a.advance(Duration.ofSeconds(10));
+		assertThat(a.events).containsExactly("granted reports#3", "started reports#3");
+	}
+
+	@Test
 	void aLeaseThatWasTakenIsNotReleased() {
 		VirtualNode a = node("a");
 		a.register("reports");

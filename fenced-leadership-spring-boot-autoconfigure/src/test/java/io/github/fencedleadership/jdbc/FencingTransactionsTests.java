@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 
 import javax.sql.DataSource;
 
@@ -34,6 +35,8 @@ import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -226,6 +229,32 @@ class FencingTransactionsTests {
 			jdbc.update("INSERT INTO written VALUES (1, 1)");
 		});
 		assertThat(this.schema.queryForLong("SELECT count(*) FROM written")).isOne();
+	}
+
+	/**
+	 * A leader that is frozen after all has been done but the commit has its locks still.
+	 */
+	@ParameterizedTest
+	@EnumSource(value = TestDatabase.class, names = { "POSTGRESQL", "MARIADB", "MYSQL" })
+	void theIdleBoundLastsUntilTheTransactionHasEnded(TestDatabase database) {
+		HikariDataSource pool = open(database, 1);
+		JdbcTemplate jdbc = new JdbcTemplate(pool);
+		JdbcFencingGuard guard = guard(pool, Duration.ofSeconds(1));
+		FencingToken token = new FencingToken("reports", 1);
+		AtomicReference<String> last = new AtomicReference<>();
+		new TransactionTemplate(new JdbcTransactionManager(pool)).executeWithoutResult((status) -> {
+			guard.check("ledger", token);
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void beforeCompletion() {
+					last.set(jdbc.queryForObject(showIdleBound(database), String.class));
+				}
+
+			});
+		});
+		assertThat(last.get()).isEqualTo((database == TestDatabase.POSTGRESQL) ? "1s" : "1");
+		assertIdleBoundIsGone(database, pool);
 	}
 
 	@ParameterizedTest

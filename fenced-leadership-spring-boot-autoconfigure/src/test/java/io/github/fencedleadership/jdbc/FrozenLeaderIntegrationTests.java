@@ -1,14 +1,8 @@
 package io.github.fencedleadership.jdbc;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.awaitility.Awaitility;
@@ -22,6 +16,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import io.github.fencedleadership.chaos.ChildJvm;
 import io.github.fencedleadership.fencing.FencingToken;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -41,13 +36,12 @@ class FrozenLeaderIntegrationTests {
 
 	private TestSchema schema;
 
-	private Process leader;
+	private ChildJvm leader;
 
 	@AfterEach
-	void close() throws Exception {
+	void close() {
 		if (this.leader != null) {
-			this.leader.destroyForcibly();
-			this.leader.waitFor(30, TimeUnit.SECONDS);
+			this.leader.close();
 		}
 		if (this.schema != null) {
 			this.schema.close();
@@ -56,7 +50,7 @@ class FrozenLeaderIntegrationTests {
 
 	@ParameterizedTest
 	@EnumSource(value = TestDatabase.class, names = { "POSTGRESQL", "MARIADB", "MYSQL" })
-	void aFrozenLeaderKeepsItsSuccessorWaitingForTheIdleBoundAndNeverCommits(TestDatabase database) throws Exception {
+	void aFrozenLeaderKeepsItsSuccessorWaitingForTheIdleBoundAndNeverCommits(TestDatabase database) {
 		Assumptions.assumeFalse(System.getProperty("os.name").startsWith("Windows"), "needs signals");
 		this.schema = database.createSchema().withTables();
 		HikariDataSource dataSource = this.schema.pool(4);
@@ -66,7 +60,7 @@ class FrozenLeaderIntegrationTests {
 		long older = leases.tryAcquireOrRenew("reports", "zombie", Duration.ofSeconds(1)).fencingToken();
 		Queue<String> output = start(older);
 		awaitLine(output, "INSIDE");
-		signal("STOP");
+		this.leader.signal("STOP");
 		Awaitility.await().atMost(Duration.ofSeconds(60)).until(() -> !leases.find("reports").orElseThrow().isLive());
 		long newer = leases.tryAcquireOrRenew("reports", "successor", Duration.ofMinutes(5)).fencingToken();
 		assertThat(newer).isGreaterThan(older);
@@ -82,28 +76,18 @@ class FrozenLeaderIntegrationTests {
 		System.out.printf(
 				"[frozen leader] %s: the first write of the successor waited %d ms with an idle bound of %s%n",
 				database, waited.toMillis(), IDLE);
-		signal("CONT");
-		this.leader.getOutputStream().write('\n');
-		this.leader.getOutputStream().flush();
-		assertThat(this.leader.waitFor(60, TimeUnit.SECONDS)).isTrue();
+		this.leader.signal("CONT");
+		this.leader.send("");
+		assertThat(this.leader.awaitExit()).isTrue();
 		awaitLine(output, "FAILED");
 		assertThat(output).doesNotContain("COMMITTED");
 		assertThat(jdbc.queryForList("SELECT id FROM written", Integer.class)).containsExactly(2);
 	}
 
-	private Queue<String> start(long token) throws IOException {
-		String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-		this.leader = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m",
-				"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, FencedZombie.class.getName(),
-				this.schema.url(), this.schema.username(), this.schema.password(), Long.toString(token),
-				Long.toString(IDLE.toMillis()))
-			.redirectErrorStream(true)
-			.start();
+	private Queue<String> start(long token) {
 		Queue<String> output = new ConcurrentLinkedQueue<>();
-		BufferedReader lines = this.leader.inputReader(StandardCharsets.UTF_8);
-		Thread reader = new Thread(() -> lines.lines().forEach(output::add), "frozen-leader-output");
-		reader.setDaemon(true);
-		reader.start();
+		this.leader = ChildJvm.start(FencedZombie.class, output::add, this.schema.url(), this.schema.username(),
+				this.schema.password(), Long.toString(token), Long.toString(IDLE.toMillis()));
 		return output;
 	}
 
@@ -111,11 +95,6 @@ class FrozenLeaderIntegrationTests {
 		Awaitility.await()
 			.atMost(Duration.ofSeconds(60))
 			.untilAsserted(() -> assertThat(output).anyMatch((line) -> line.startsWith(beginning)));
-	}
-
-	private void signal(String name) throws Exception {
-		Process kill = new ProcessBuilder(List.of("kill", "-" + name, Long.toString(this.leader.pid()))).start();
-		assertThat(kill.waitFor()).isZero();
 	}
 
 }

@@ -170,6 +170,9 @@ public enum TestDatabase {
 		configuration.setDataDir(directory.resolve("data").toFile());
 		configuration.addArg("--innodb-flush-log-at-trx-commit=0");
 		configuration.addArg("--max-connections=100");
+		// The key that it would make for itself takes seconds, or on a busy machine a
+		// minute.
+		configuration.addArg("--skip-ssl");
 		if ("root".equals(System.getProperty("user.name"))) {
 			configuration.addArg("--user=root");
 		}

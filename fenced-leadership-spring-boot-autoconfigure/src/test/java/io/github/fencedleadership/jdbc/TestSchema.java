@@ -49,7 +49,7 @@ public final class TestSchema implements AutoCloseable {
 
 	private Instant now = START;
 
-	TestSchema(TestDatabase database, String name, String url, String username, String password) {
+	public TestSchema(TestDatabase database, String name, String url, String username, String password) {
 		this.database = database;
 		this.name = name;
 		this.url = url;
