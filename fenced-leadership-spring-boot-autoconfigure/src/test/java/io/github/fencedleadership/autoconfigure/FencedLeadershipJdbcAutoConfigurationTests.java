@@ -1,5 +1,9 @@
 package io.github.fencedleadership.autoconfigure;
 
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.ServerSocket;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -29,6 +33,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
@@ -43,6 +48,8 @@ import io.github.fencedleadership.membership.Node;
 import io.github.fencedleadership.membership.NodeRegistry;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 
@@ -243,6 +250,44 @@ class FencedLeadershipJdbcAutoConfigurationTests {
 				assertThat(context).hasNotFailed().hasSingleBean(JdbcLeaseStore.class);
 				assertThat(output).contains("does not answer");
 			});
+	}
+
+	@Test
+	void databaseThatNeverAnswersStopsNothing(CapturedOutput output) throws IOException {
+		try (ServerSocket silent = new ServerSocket(0)) {
+			this.contextRunner
+				.withPropertyValues(
+						"spring.datasource.url=jdbc:postgresql://localhost:%d/none".formatted(silent.getLocalPort()),
+						"fenced-leadership.jdbc.connection-timeout=300ms", "fenced-leadership.jdbc.query-timeout=300ms")
+				.run((context) -> {
+					assertThat(context).hasNotFailed().hasSingleBean(JdbcLeaseStore.class);
+					assertThat(output).contains("does not answer");
+					LeaseStore leases = context.getBean(LeaseStore.class);
+					assertThatExceptionOfType(DataAccessException.class)
+						.isThrownBy(() -> leases.tryAcquireOrRenew("reports", "a", TTL));
+				});
+		}
+	}
+
+	@Test
+	void credentialsAreNotLogged(CapturedOutput output) {
+		this.contextRunner
+			.withPropertyValues(
+					"spring.datasource.url=jdbc:postgresql://localhost:1/none?user=someone&password=geheim1",
+					"spring.datasource.username=somebody", "spring.datasource.password=geheim2",
+					"fenced-leadership.jdbc.connection-timeout=300ms")
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				assertThatException().isThrownBy(() -> context.getBean(LeaseStore.class).findAll())
+					.satisfies((ex) -> assertThat(stackTraceOf(ex)).doesNotContain("geheim"));
+			});
+		assertThat(output).contains("does not answer").doesNotContain("geheim");
+	}
+
+	private static String stackTraceOf(Throwable ex) {
+		StringWriter text = new StringWriter();
+		ex.printStackTrace(new PrintWriter(text));
+		return text.toString();
 	}
 
 	@Test

@@ -1,7 +1,6 @@
 package io.github.fencedleadership.jdbc;
 
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -173,14 +172,12 @@ class FencingTransactionsTests {
 			JdbcDatabase marks = this.schema.register(this.schema.builder(routing).askOnCallersThread(true).build());
 			JdbcFencingGuard guard = new JdbcFencingGuard(marks, routing, "app", IDLE);
 			TransactionTemplate transaction = new TransactionTemplate(new JdbcTransactionManager(routing));
-			Map<String, Long> accepted = new HashMap<>();
 			List.of(new Routed("first", 5), new Routed("second", 3), new Routed("first", 5), new Routed("second", 4))
 				.forEach((write) -> {
 					tenant.set(write.tenant());
 					FencingToken token = new FencingToken("reports", write.token());
 					guard.prepare("ledger", token);
 					transaction.executeWithoutResult((status) -> guard.check("ledger", token));
-					accepted.put(write.tenant(), write.token());
 				});
 			assertThat(this.schema.queryForLong("SELECT fencing_token FROM fenced_resource")).isEqualTo(5);
 			assertThat(other.queryForLong("SELECT fencing_token FROM fenced_resource")).isEqualTo(4);
