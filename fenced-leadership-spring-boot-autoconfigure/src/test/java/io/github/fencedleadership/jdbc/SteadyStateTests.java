@@ -42,6 +42,13 @@ class SteadyStateTests {
 
 	private static final String ROLE = "reports";
 
+	/**
+	 * Often renewed, and with so much time for each call that none is late on a busy
+	 * machine.
+	 */
+	private static final RoleSettings SETTINGS = RoleSettings.of(Duration.ofSeconds(6), Duration.ofSeconds(1),
+			Duration.ofMillis(200), Duration.ofMillis(600), null);
+
 	private final TestSchema schema = TestDatabase.POSTGRESQL.createSchema().withTables();
 
 	private final List<DefaultLeaderElector> electors = new ArrayList<>();
@@ -124,13 +131,13 @@ class SteadyStateTests {
 	private DefaultLeaderElector elector(String name, DataSource dataSource) {
 		JdbcDatabase database = this.schema.register(JdbcDatabase.builder(dataSource)
 			.ownPool(dataSource instanceof HikariDataSource)
-			.connectionTimeout(Duration.ofMillis(250))
-			.queryTimeout(Duration.ofMillis(250))
+			.connectionTimeout(Duration.ofMillis(1500))
+			.queryTimeout(Duration.ofMillis(1500))
 			.build());
 		DefaultLeaderElector elector = DefaultLeaderElector.builder(new JdbcLeaseStore(database, "steady"))
 			.nodeRegistry(new JdbcNodeRegistry(database, "steady", Duration.ofSeconds(30), Duration.ofDays(1)))
 			.ownerName(name)
-			.settings(RoleSettings.of(Duration.ofSeconds(3)))
+			.settings(SETTINGS)
 			.build();
 		this.electors.add(elector);
 		elector.register(LeaderTask.of(ROLE, (leadership) -> {
