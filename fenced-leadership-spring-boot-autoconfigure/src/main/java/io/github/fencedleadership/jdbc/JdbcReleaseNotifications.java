@@ -144,8 +144,8 @@ public final class JdbcReleaseNotifications implements ReleaseNotifications {
 		}
 
 		private void listen(Connection own, PGConnection notified) throws SQLException {
-			int bound = Math.toIntExact(
-					Math.max(1, JdbcReleaseNotifications.this.database.getQueryTimeout().toMillis()));
+			int bound = Math
+				.toIntExact(Math.max(1, JdbcReleaseNotifications.this.database.getQueryTimeout().toMillis()));
 			own.setNetworkTimeout(Runnable::run, bound);
 			try (Statement statement = own.createStatement()) {
 				statement.execute("LISTEN " + PostgresDialect.CHANNEL);
@@ -215,8 +215,7 @@ public final class JdbcReleaseNotifications implements ReleaseNotifications {
 
 		private long pause() {
 			double pause = FIRST_RETRY.toMillis() * Math.pow(2, Math.max(0, this.failures - 1));
-			return (long) (Math.min(pause, LAST_RETRY.toMillis())
-					* (1 + ThreadLocalRandom.current().nextDouble() / 4));
+			return (long) (Math.min(pause, LAST_RETRY.toMillis()) * (1 + ThreadLocalRandom.current().nextDouble() / 4));
 		}
 
 		private boolean isClosed() {
