@@ -63,6 +63,9 @@ final class StatementCounter {
 			}
 			try {
 				Object result = method.invoke(target, arguments);
+				if (name.equals("unwrap")) {
+					return result;
+				}
 				if (result instanceof CallableStatement) {
 					return proxy(result, CallableStatement.class);
 				}

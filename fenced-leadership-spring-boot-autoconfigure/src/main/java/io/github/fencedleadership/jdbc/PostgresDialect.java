@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGStatement;
 
@@ -51,6 +53,8 @@ import io.github.fencedleadership.lease.LeaseResult.Outcome;
  * </ul>
  */
 final class PostgresDialect extends JdbcDialect {
+
+	private static final Log logger = LogFactory.getLog(PostgresDialect.class);
 
 	static final String LOCK_NOT_AVAILABLE = "55P03";
 
@@ -284,7 +288,7 @@ final class PostgresDialect extends JdbcDialect {
 	 * A plan that was made for a few roles of a small table and kept by the session reads
 	 * the whole table for every role once there are thousands.
 	 */
-	private static void planEachTime(PreparedStatement statement) throws SQLException {
+	private static void planEachTime(PreparedStatement statement) {
 		if (DRIVER_PRESENT) {
 			Driver.planEachTime(statement);
 		}
@@ -354,9 +358,16 @@ final class PostgresDialect extends JdbcDialect {
 		private Driver() {
 		}
 
-		static void planEachTime(PreparedStatement statement) throws SQLException {
-			if (statement.isWrapperFor(PGStatement.class)) {
-				statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+		static void planEachTime(PreparedStatement statement) {
+			try {
+				if (statement.isWrapperFor(PGStatement.class)) {
+					statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+				}
+			}
+			catch (SQLException | RuntimeException ex) {
+				// Whatever stands in front of the driver: it is slower, and no reason not
+				// to lead.
+				logger.trace("The driver's statement is not to be had", ex);
 			}
 		}
 
