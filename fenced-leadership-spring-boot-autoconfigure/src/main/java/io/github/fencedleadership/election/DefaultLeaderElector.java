@@ -22,7 +22,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -102,8 +101,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private final ElectionClock clock;
 
-	private final DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
-
 	private final ListenerDispatcher listeners;
 
 	private final ReentrantLock lock = new ReentrantLock();
@@ -145,7 +142,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		this.workThreads = builder.workThreads;
 		this.clock = builder.clock;
 		this.listeners = new ListenerDispatcher(builder.listeners);
-		this.core = new ElectionCore(this.clock, this.random, new Host(),
+		this.core = new ElectionCore(this.clock, DefaultLeaderElector::random, new Host(),
 				(role) -> this.roleSettings.getOrDefault(role, this.defaults), this.drainTimeout);
 	}
 
@@ -156,6 +153,10 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public static Builder builder(LeaseStore leaseStore) {
 		return new Builder(leaseStore);
+	}
+
+	private static double random() {
+		return ThreadLocalRandom.current().nextDouble();
 	}
 
 	// Life
@@ -676,7 +677,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		Session(String ownerId) {
 			this.ownerId = ownerId;
 			this.dialogue = new StoreDialogue(ownerId, DefaultLeaderElector.this.core, DefaultLeaderElector.this.clock,
-					DefaultLeaderElector.this.random, DefaultLeaderElector.this.smallestRenewInterval / 4,
+					DefaultLeaderElector::random, DefaultLeaderElector.this.smallestRenewInterval / 4,
 					(DefaultLeaderElector.this.nodeRegistry != null)
 							? DefaultLeaderElector.this.heartbeatInterval.toNanos() : RoleState.NEVER);
 			this.storeThread = new Thread(this::talkToStore, "fenced-leadership-renewal");

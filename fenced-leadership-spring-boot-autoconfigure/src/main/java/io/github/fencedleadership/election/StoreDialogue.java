@@ -18,7 +18,7 @@ import io.github.fencedleadership.election.ElectionCore.Round;
  * Like {@link ElectionCore}, owns no thread and does not block, and is used under the
  * lock of the elector.
  */
-class StoreDialogue {
+final class StoreDialogue {
 
 	private static final long FIRST_RETRY = Duration.ofMillis(100).toNanos();
 
@@ -120,7 +120,7 @@ class StoreDialogue {
 	 */
 	void failed(StoreCall call) {
 		this.failures++;
-		double pause = Math.min(FIRST_RETRY * Math.pow(2, this.failures - 1), this.longestPause);
+		double pause = Math.min(FIRST_RETRY * Math.pow(2, this.failures - 1), (double) this.longestPause);
 		this.notBefore = this.clock.nanos() + (long) (pause * (1 + this.random.getAsDouble() / 4));
 		call.unanswered(this.core);
 	}
