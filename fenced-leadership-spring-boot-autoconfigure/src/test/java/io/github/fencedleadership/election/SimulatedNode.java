@@ -83,6 +83,9 @@ final class SimulatedNode {
 
 	private long troubledAt = -1;
 
+	/** When a call was carried out for which nobody waited any more. */
+	private long surprisedAt = Long.MIN_VALUE / 2;
+
 	private long callsFrom;
 
 	private long calls;
@@ -229,7 +232,9 @@ final class SimulatedNode {
 			return;
 		}
 		if (this.core.isStopped()) {
-			this.simulation.checks().stoppedCleanly(this, this.lateCalls > 0 || this.troubledAt >= stoppedAt);
+			this.simulation.checks()
+				.stoppedCleanly(this, this.lateCalls > 0 || this.troubledAt >= stoppedAt
+						|| this.surprisedAt > stoppedAt - this.simulation.plan().longestTtl());
 		}
 		if (!this.works.isEmpty()) {
 			this.simulation.happened(Fault.STOP_LEFT_WORK_BEHIND, this);
@@ -258,6 +263,7 @@ final class SimulatedNode {
 		this.alive = false;
 		this.works.clear();
 		this.granted.clear();
+		this.simulation.checks().disturbed(Fault.KILL);
 		this.simulation.startLater(this.index, this.simulation.plan().longestTtl());
 	}
 
@@ -808,6 +814,7 @@ final class SimulatedNode {
 				}
 				if (this.over) {
 					this.simulation.checks().disturbed(Fault.REQUEST_DELAYED);
+					SimulatedNode.this.surprisedAt = this.simulation.now();
 				}
 				StoreCall.Answer answer;
 				try {

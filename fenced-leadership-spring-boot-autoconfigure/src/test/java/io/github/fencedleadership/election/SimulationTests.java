@@ -28,12 +28,14 @@ class SimulationTests {
 
 	private static final Long SEED = Long.getLong("simulation.seed");
 
-	private static final int SEEDS_PER_SABOTAGE = 500;
+	private static final Sabotage SABOTAGE = Sabotage.valueOf(System.getProperty("simulation.sabotage", "NONE"));
+
+	private static final int SEEDS_PER_SABOTAGE = 2000;
 
 	@Test
 	void keepsItsGuaranteesWhateverGoesWrong() {
 		if (SEED != null) {
-			System.out.printf("[simulation] seed %d: %s%n", SEED, new Simulation(SEED, Sabotage.NONE).run());
+			System.out.printf("[simulation] seed %d: %s%n", SEED, new Simulation(SEED, SABOTAGE).run());
 			return;
 		}
 		long end = System.nanoTime() + TIME.toNanos();
@@ -41,16 +43,20 @@ class SimulationTests {
 		long seeds = 0;
 		long steps = 0;
 		long elections = 0;
+		double led = 0;
 		while (seeds < 50 || System.nanoTime() < end) {
 			Report report = new Simulation(FIRST_SEED + seeds++, Sabotage.NONE).run();
 			steps += report.steps();
 			elections += report.elections();
+			led += report.led();
 			report.faults().forEach((fault, count) -> faults.merge(fault, (long) count, Long::sum));
 		}
-		System.out.printf("[simulation] %,d seeds, %,d steps, %,d elections, faults: %s%n", seeds, steps, elections,
-				faults);
+		System.out.printf(
+				"[simulation] %,d seeds, %,d steps, %,d elections, led for %.1f %% of the time without faults, faults: %s%n",
+				seeds, steps, elections, 100 * led / seeds, faults);
 		assertThat(faults).as("kinds of faults that happened").containsOnlyKeys(Fault.values());
-		assertThat(elections).isGreaterThan(seeds);
+		assertThat(elections).isGreaterThan(10 * seeds);
+		assertThat(led / seeds).isGreaterThan(0.6);
 	}
 
 	@Test
