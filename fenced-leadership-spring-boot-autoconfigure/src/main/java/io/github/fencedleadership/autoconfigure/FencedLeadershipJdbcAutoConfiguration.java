@@ -36,7 +36,9 @@ import io.github.fencedleadership.election.RoleSettings;
 import io.github.fencedleadership.jdbc.JdbcDatabase;
 import io.github.fencedleadership.jdbc.JdbcLeaseStore;
 import io.github.fencedleadership.jdbc.JdbcNodeRegistry;
+import io.github.fencedleadership.jdbc.JdbcReleaseNotifications;
 import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.lease.ReleaseNotifications;
 import io.github.fencedleadership.membership.NodeRegistry;
 
 /**
@@ -70,7 +72,8 @@ public final class FencedLeadershipJdbcAutoConfiguration {
 		requireFits(connectionTimeout, queryTimeout, properties, settings);
 		JdbcDatabase.Builder builder = JdbcDatabase.builder(select(dataSource, qualifiedDataSource, beanFactory))
 			.connectionTimeout(connectionTimeout)
-			.queryTimeout(queryTimeout);
+			.queryTimeout(queryTimeout)
+			.tellsReleases(properties.isReleaseNotifications());
 		identifier("table-prefix", properties.getTablePrefix(), builder::tablePrefix);
 		if (StringUtils.hasText(properties.getSchemaName())) {
 			identifier("schema-name", properties.getSchemaName(), builder::schema);
@@ -87,6 +90,13 @@ public final class FencedLeadershipJdbcAutoConfiguration {
 	@ConditionalOnMissingBean(LeaseStore.class)
 	JdbcLeaseStore leaseStore(JdbcDatabase database, FencedLeadershipSettings settings) {
 		return new JdbcLeaseStore(database, settings.namespace());
+	}
+
+	@Bean
+	@ConditionalOnMissingBean(ReleaseNotifications.class)
+	@ConditionalOnBooleanProperty(name = "fenced-leadership.jdbc.release-notifications", matchIfMissing = true)
+	JdbcReleaseNotifications releaseNotifications(JdbcDatabase database, FencedLeadershipSettings settings) {
+		return new JdbcReleaseNotifications(database, settings.namespace());
 	}
 
 	@Bean

@@ -40,6 +40,12 @@ public class FencedLeadershipJdbcProperties extends DatabaseInitializationProper
 	 */
 	private @Nullable Duration queryTimeout;
 
+	/**
+	 * Whether nodes tell each other when they release a role, where the database can:
+	 * PostgreSQL, on a connection of the node's own.
+	 */
+	private boolean releaseNotifications = true;
+
 	public FencedLeadershipJdbcProperties() {
 		setContinueOnError(false);
 	}
@@ -74,6 +80,14 @@ public class FencedLeadershipJdbcProperties extends DatabaseInitializationProper
 
 	public void setQueryTimeout(@Nullable Duration queryTimeout) {
 		this.queryTimeout = queryTimeout;
+	}
+
+	public boolean isReleaseNotifications() {
+		return this.releaseNotifications;
+	}
+
+	public void setReleaseNotifications(boolean releaseNotifications) {
+		this.releaseNotifications = releaseNotifications;
 	}
 
 	@Override

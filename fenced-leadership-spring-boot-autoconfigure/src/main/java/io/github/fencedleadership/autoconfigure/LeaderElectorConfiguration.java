@@ -19,6 +19,7 @@ import io.github.fencedleadership.election.DefaultLeaderElector;
 import io.github.fencedleadership.election.LeaderElector;
 import io.github.fencedleadership.election.LeadershipListener;
 import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.lease.ReleaseNotifications;
 import io.github.fencedleadership.membership.Node;
 import io.github.fencedleadership.membership.NodeRegistry;
 
@@ -33,8 +34,9 @@ class LeaderElectorConfiguration {
 	@Bean
 	DefaultLeaderElector leaderElector(FencedLeadershipProperties properties, FencedLeadershipSettings settings,
 			ObjectProvider<LeaseStore> leaseStore, ObjectProvider<NodeRegistry> nodeRegistry,
-			ObjectProvider<LeadershipListener> listeners, ObjectProvider<LeaderElectorBuilderCustomizer> customizers,
-			ObjectProvider<BuildProperties> buildProperties, ApplicationContext applicationContext) {
+			ObjectProvider<ReleaseNotifications> releaseNotifications, ObjectProvider<LeadershipListener> listeners,
+			ObjectProvider<LeaderElectorBuilderCustomizer> customizers, ObjectProvider<BuildProperties> buildProperties,
+			ApplicationContext applicationContext) {
 		LeaseStore store = leaseStore.getIfAvailable(() -> {
 			throw new NoLeaseStoreException(properties.getStore());
 		});
@@ -54,6 +56,7 @@ class LeaderElectorConfiguration {
 		if (Threading.VIRTUAL.isActive(environment)) {
 			builder.workThreads(new VirtualThreadTaskExecutor("fenced-leadership-work-").getVirtualThreadFactory());
 		}
+		releaseNotifications.ifAvailable(builder::releaseNotifications);
 		listeners.orderedStream().forEach(builder::listener);
 		customizers.orderedStream().forEach((customizer) -> customizer.customize(builder));
 		return builder.build();

@@ -5,16 +5,16 @@ import java.net.UnknownHostException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
@@ -26,6 +26,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
@@ -36,9 +37,12 @@ import io.github.fencedleadership.election.ElectionCore.Interest;
 import io.github.fencedleadership.election.ElectionCore.Round;
 import io.github.fencedleadership.fencing.FencingContext;
 import io.github.fencedleadership.fencing.FencingToken;
+import io.github.fencedleadership.lease.Lease;
 import io.github.fencedleadership.lease.LeaseRequest;
 import io.github.fencedleadership.lease.LeaseResult;
 import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.lease.ReleaseNotifications;
+import io.github.fencedleadership.lease.ReleaseNotifications.Subscription;
 import io.github.fencedleadership.membership.Node;
 import io.github.fencedleadership.membership.NodeRegistry;
 
@@ -78,6 +82,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	private final LeaseStore leaseStore;
 
 	private final @Nullable NodeRegistry nodeRegistry;
+
+	private final @Nullable ReleaseNotifications releaseNotifications;
 
 	private final Function<String, Node> node;
 
@@ -128,6 +134,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	private DefaultLeaderElector(Builder builder) {
 		this.leaseStore = builder.leaseStore;
 		this.nodeRegistry = builder.nodeRegistry;
+		this.releaseNotifications = builder.releaseNotifications;
 		this.node = builder.node;
 		this.ownerName = builder.ownerName;
 		this.defaults = builder.defaults;
@@ -685,14 +692,11 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private boolean heartbeatFailing;
 
+		private @Nullable Subscription releases;
+
 		private final StoreClockWatch storeClock = new StoreClockWatch();
 
 		private final StoreTokenWatch storeTokens = new StoreTokenWatch();
-
-		/**
-		 * Releases that wait for their turn, only touched by the renewal thread.
-		 */
-		private final Deque<Round.ReleaseCall> releases = new ArrayDeque<>();
 
 		Session(String ownerId, long now) {
 			this.ownerId = ownerId;
@@ -707,6 +711,21 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		void start() {
 			this.storeThread.start();
 			this.timerThread.start();
+			subscribe();
+		}
+
+		private void subscribe() {
+			ReleaseNotifications notifications = DefaultLeaderElector.this.releaseNotifications;
+			if (notifications == null) {
+				return;
+			}
+			try {
+				this.releases = notifications
+					.subscribe((roles) -> locked(() -> DefaultLeaderElector.this.core.vacated(roles)));
+			}
+			catch (Throwable ex) {
+				logger.warn("Releases by other nodes are not told, and standbys poll", ex);
+			}
 		}
 
 		void awaitEnd() {
@@ -735,6 +754,9 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 */
 		void end() {
 			this.ended = true;
+			if (this.releases != null) {
+				DefaultLeaderElector.this.actions.add(this.releases::close);
+			}
 			DefaultLeaderElector.this.storeWork.signalAll();
 			DefaultLeaderElector.this.timers.signalAll();
 		}
@@ -806,7 +828,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private void forgetRequests() {
 			if (!this.ended) {
-				this.releases.clear();
 				DefaultLeaderElector.this.core.unanswered();
 			}
 		}
@@ -816,20 +837,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			while (!this.ended) {
 				long now = DefaultLeaderElector.this.clock.nanos();
 				boolean heartbeat = now >= this.nextHeartbeat;
-				long nextRound = core.nextRound();
-				long nextCall = Math.max(this.releases.isEmpty() ? nextRound : now, this.notBefore);
+				long nextCall = Math.max(core.nextRound(), this.notBefore);
 				if (now >= nextCall) {
-					List<Round.LeaseCall> leaseCalls = List.of();
-					// Not for each of many releases, as it looks at every role.
-					if (now >= nextRound) {
-						Round round = core.beginRound();
-						this.releases.addAll(round.releaseCalls());
-						leaseCalls = round.leaseCalls();
-					}
-					return new Turn(leaseCalls, this.releases.poll(), heartbeat);
+					Round round = core.beginRound();
+					return new Turn(round.leaseCalls(), round.releaseCalls(), heartbeat);
 				}
 				if (heartbeat) {
-					return new Turn(List.of(), null, true);
+					return new Turn(List.of(), List.of(), true);
 				}
 				awaitUntil(DefaultLeaderElector.this.storeWork, Math.min(nextCall, this.nextHeartbeat));
 			}
@@ -837,13 +851,13 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		}
 
 		private void take(Turn turn) {
-			// One release a turn, so that many of them do not hold up a renewal.
 			if (!turn.leaseCalls().isEmpty()) {
 				requestLeases(turn.leaseCalls());
 			}
-			if (turn.releaseCall() != null) {
-				release(turn.releaseCall());
-			}
+			turn.releaseCalls()
+				.stream()
+				.collect(Collectors.groupingBy(Round.ReleaseCall::ownerId))
+				.forEach(this::release);
 			if (turn.heartbeat()) {
 				heartbeat();
 			}
@@ -891,28 +905,50 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					? Optional.of(expiresAt.minus(result.remaining())) : Optional.empty();
 		}
 
-		private void release(Round.ReleaseCall call) {
+		private void release(String owner, List<Round.ReleaseCall> calls) {
+			Set<String> settled = new HashSet<>();
 			boolean answered = call(() -> {
-				OptionalLong token = call.token().isPresent() ? call.token() : findOwnToken(call);
-				if (token.isPresent()) {
-					DefaultLeaderElector.this.leaseStore.release(call.role(), call.ownerId(), token.getAsLong());
+				Map<String, Long> tokens = tokensOf(owner, calls);
+				calls.stream()
+					.map(Round.ReleaseCall::role)
+					.filter((role) -> !tokens.containsKey(role))
+					.forEach(settled::add);
+				if (!tokens.isEmpty()) {
+					settled.addAll(DefaultLeaderElector.this.leaseStore.release(owner, tokens).keySet());
 				}
 			});
 			locked(() -> {
-				if (answered) {
-					DefaultLeaderElector.this.core.released(call);
-				}
-				else {
-					DefaultLeaderElector.this.core.unanswered(call.role(), call.requestId());
+				for (Round.ReleaseCall call : calls) {
+					if (answered && settled.contains(call.role())) {
+						DefaultLeaderElector.this.core.released(call);
+					}
+					else {
+						DefaultLeaderElector.this.core.unanswered(call.role(), call.requestId());
+					}
 				}
 			});
 		}
 
-		private OptionalLong findOwnToken(Round.ReleaseCall call) {
-			return DefaultLeaderElector.this.leaseStore.find(call.role())
-				.filter((lease) -> lease.ownerId().equals(call.ownerId()) && lease.isLive())
-				.map((lease) -> OptionalLong.of(lease.fencingToken()))
-				.orElse(OptionalLong.empty());
+		/**
+		 * Where the outcome of an attempt is unknown, the store is asked for it.
+		 */
+		private Map<String, Long> tokensOf(String owner, List<Round.ReleaseCall> calls) {
+			Map<String, Long> tokens = new HashMap<>();
+			Set<String> unknown = new HashSet<>();
+			for (Round.ReleaseCall call : calls) {
+				call.token().ifPresentOrElse((token) -> tokens.put(call.role(), token), () -> unknown.add(call.role()));
+			}
+			Collection<Lease> leases = switch (unknown.size()) {
+				case 0 -> List.of();
+				case 1 -> DefaultLeaderElector.this.leaseStore.find(unknown.iterator().next()).stream().toList();
+				default -> DefaultLeaderElector.this.leaseStore.findAll();
+			};
+			for (Lease lease : leases) {
+				if (unknown.contains(lease.role()) && lease.ownerId().equals(owner) && lease.isLive()) {
+					tokens.put(lease.role(), lease.fencingToken());
+				}
+			}
+			return tokens;
 		}
 
 		private boolean call(Runnable storeCall) {
@@ -982,7 +1018,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	/**
 	 * What the renewal thread does next.
 	 */
-	private record Turn(List<Round.LeaseCall> leaseCalls, Round.@Nullable ReleaseCall releaseCall, boolean heartbeat) {
+	private record Turn(List<Round.LeaseCall> leaseCalls, List<Round.ReleaseCall> releaseCalls, boolean heartbeat) {
 
 	}
 
@@ -994,6 +1030,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		private final LeaseStore leaseStore;
 
 		private @Nullable NodeRegistry nodeRegistry;
+
+		private @Nullable ReleaseNotifications releaseNotifications;
 
 		private Function<String, Node> node = Builder::thisProcess;
 
@@ -1024,6 +1062,17 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		 */
 		public Builder nodeRegistry(NodeRegistry nodeRegistry) {
 			this.nodeRegistry = nodeRegistry;
+			return this;
+		}
+
+		/**
+		 * Have the node told when a role was released. Without, or where nothing is told,
+		 * it notices at its next poll.
+		 * @param releaseNotifications the notifications
+		 * @return this builder
+		 */
+		public Builder releaseNotifications(ReleaseNotifications releaseNotifications) {
+			this.releaseNotifications = releaseNotifications;
 			return this;
 		}
 

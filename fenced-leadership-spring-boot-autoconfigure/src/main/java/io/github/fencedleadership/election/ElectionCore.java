@@ -159,6 +159,19 @@ final class ElectionCore {
 		handleAll(new RoleEvent.Abandon());
 	}
 
+	/**
+	 * Ask for roles that are said to be free.
+	 * @param names the roles
+	 */
+	void vacated(Collection<String> names) {
+		for (String name : names) {
+			Role role = this.roles.get(name);
+			if (role != null) {
+				handle(role, new RoleEvent.Vacated());
+			}
+		}
+	}
+
 	boolean stepDown(String name) {
 		Role role = this.roles.get(name);
 		if (role == null || !(role.state instanceof Leading)) {

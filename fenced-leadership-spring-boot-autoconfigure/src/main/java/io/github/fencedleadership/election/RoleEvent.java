@@ -32,6 +32,12 @@ sealed interface RoleEvent {
 	}
 
 	/**
+	 * Somebody is said to have released the lease of the role.
+	 */
+	record Vacated() implements RoleEvent {
+	}
+
+	/**
 	 * Something may be sent to the store.
 	 *
 	 * @param requestId the id of the request if one is sent

@@ -100,6 +100,8 @@ sealed interface RoleState {
 	/**
 	 * Contends, or waits for the answer to its last attempt before it stops.
 	 *
+	 * @param sendAt when to ask next; while a request is pending, when it was sent, or
+	 * later if there has been a reason to ask again since
 	 * @param uncertain whether the outcome of an attempt is unknown: there may be a lease
 	 * in this node's name
 	 * @param pending the request that has not been answered
@@ -108,6 +110,13 @@ sealed interface RoleState {
 
 		static Standby from(Memory memory, long now) {
 			return new Standby(memory, now, now, false, NO_REQUEST);
+		}
+
+		/**
+		 * Ask at once, or as soon as what is pending has been answered.
+		 */
+		Standby dueAt(long now) {
+			return new Standby(this.memory, now, now, this.uncertain, this.pending);
 		}
 
 		@Override

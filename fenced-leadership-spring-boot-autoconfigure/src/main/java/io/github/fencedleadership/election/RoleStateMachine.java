@@ -21,6 +21,7 @@ import io.github.fencedleadership.election.RoleEvent.StepDown;
 import io.github.fencedleadership.election.RoleEvent.Stop;
 import io.github.fencedleadership.election.RoleEvent.Tick;
 import io.github.fencedleadership.election.RoleEvent.Unanswered;
+import io.github.fencedleadership.election.RoleEvent.Vacated;
 import io.github.fencedleadership.election.RoleState.BackingOff;
 import io.github.fencedleadership.election.RoleState.Draining;
 import io.github.fencedleadership.election.RoleState.Leading;
@@ -82,6 +83,9 @@ final class RoleStateMachine {
 		}
 		if (event instanceof Ended ended) {
 			return end(state, ended.reason(), now, random);
+		}
+		if (event instanceof Vacated) {
+			return new Step((state instanceof Standby standby) ? standby.dueAt(now) : state);
 		}
 		if (event instanceof Send send) {
 			return send(state, send.requestId(), now);
@@ -162,8 +166,7 @@ final class RoleStateMachine {
 			return new Step(state);
 		}
 		if (state instanceof Standby standby) {
-			return new Step(
-					new Standby(standby.memory(), standby.sendFrom(), standby.sendAt(), standby.uncertain(), requestId),
+			return new Step(new Standby(standby.memory(), now, now, standby.uncertain(), requestId),
 					new RequestLease(requestId, OptionalLong.empty(), standby.memory().highestSeen()));
 		}
 		if (state instanceof Leading leading) {
@@ -217,11 +220,18 @@ final class RoleStateMachine {
 				if (!memory.wanted()) {
 					return new Step(new Stopped(memory));
 				}
+				if (standby.sendAt() > answered.sentAt()) {
+					// Vacated since; this answer may be from before that.
+					return new Step(Standby.from(memory, now));
+				}
 				long poll = this.times.pollInterval();
 				Duration remaining = result.remaining();
 				if (remaining.compareTo(Duration.ZERO) > 0 && remaining.compareTo(Duration.ofNanos(poll)) < 0) {
-					long expiry = now + Math.min(poll, remaining.toNanos() + this.times.expiryJitter(random));
-					return new Step(new Standby(memory, expiry, expiry, false, RoleState.NO_REQUEST));
+					// With many roles that lapse together, the first one takes the others
+					// along
+					long expiry = now + remaining.toNanos();
+					return new Step(new Standby(memory, expiry, expiry + this.times.expiryJitter(random), false,
+							RoleState.NO_REQUEST));
 				}
 				return new Step(new Standby(memory, now + poll / 2, now + poll, false, RoleState.NO_REQUEST));
 			}

@@ -48,6 +48,18 @@ final class H2Dialect extends TransactionalDialect {
 	}
 
 	@Override
+	String endLeases() {
+		return "UPDATE %s l SET expires_at = %s WHERE l.role = ANY(?) AND l.namespace = ?".formatted(leaseTable(),
+				now());
+	}
+
+	@Override
+	String readMarks() {
+		return "SELECT m.role, max(m.fencing_token) FROM %s m WHERE m.role = ANY(?) AND m.namespace = ? AND m.fencing_token < %d GROUP BY m.role"
+			.formatted(tables().resource(), Long.MAX_VALUE);
+	}
+
+	@Override
 	void bindRoles(Session session, PreparedStatement statement, int index, Collection<String> roles)
 			throws SQLException {
 		statement.setArray(index, session.connection().createArrayOf("VARCHAR", roles.toArray()));

@@ -34,10 +34,11 @@ import io.github.fencedleadership.jdbc.OwnPool.PoolHandle;
 /**
  * The database that leases and nodes are kept in, and how it is spoken to.
  * <p>
- * At most two connections are in use at any time. If the DataSource is a Hikari pool they
- * come from a pool of this object's own, made of a copy of the configuration, so that an
- * application that has exhausted its pool still renews its leases. Otherwise they come
- * from the DataSource itself.
+ * At most two connections are in use at any time, and a third that listens if there are
+ * {@link JdbcReleaseNotifications}. If the DataSource is a Hikari pool they come from a
+ * pool of this object's own, made of a copy of the configuration, so that an application
+ * that has exhausted its pool still renews its leases. Otherwise they come from the
+ * DataSource itself, and none listens.
  * <p>
  * Every call is bounded by the connection timeout plus the query timeout. It joins no
  * transaction of its caller and runs at READ COMMITTED, whatever the defaults of the pool
@@ -89,6 +90,8 @@ public final class JdbcDatabase implements AutoCloseable {
 
 	private final @Nullable PoolHandle ownPool;
 
+	private final boolean tellsReleases;
+
 	private final Connections connections;
 
 	private volatile @Nullable JdbcDialect dialect;
@@ -98,6 +101,7 @@ public final class JdbcDatabase implements AutoCloseable {
 		this.connectionTimeout = builder.connectionTimeout;
 		this.queryTimeout = builder.queryTimeout;
 		this.nowExpression = builder.nowExpression;
+		this.tellsReleases = builder.tellsReleases;
 		DataSource dataSource = withoutTransactions(builder.dataSource);
 		this.ownPool = builder.ownPool ? OwnPool.copyOf(dataSource, builder.connectionTimeout) : null;
 		this.connections = new Connections((this.ownPool != null) ? this.ownPool.dataSource() : dataSource,
@@ -233,6 +237,25 @@ public final class JdbcDatabase implements AutoCloseable {
 				(session, dialect) -> session.connection().getMetaData().getURL());
 	}
 
+	/**
+	 * Return whether releases by other nodes can be heard of, as far as that is known
+	 * without the database.
+	 * @return {@code true} if they are told, the driver of PostgreSQL is there, and there
+	 * is a pool of one's own to take a connection from for good
+	 */
+	public boolean isTold() {
+		return this.tellsReleases && this.ownPool != null && PostgresDialect.DRIVER_PRESENT;
+	}
+
+	/**
+	 * Return a connection that may be kept for good.
+	 * @return the connection, to be closed by the caller
+	 * @throws SQLException if there is none within the connection timeout
+	 */
+	Connection listeningConnection() throws SQLException {
+		return Objects.requireNonNull(this.ownPool).dataSource().getConnection();
+	}
+
 	<T extends @Nullable Object> T call(String task, Call<T> call) {
 		long deadline = System.nanoTime() + this.connectionTimeout.toNanos() + this.queryTimeout.toNanos();
 		for (int attempt = 1;; attempt++) {
@@ -273,7 +296,7 @@ public final class JdbcDatabase implements AutoCloseable {
 		JdbcDialect known = this.dialect;
 		if (known == null) {
 			DatabaseMetaData metaData = session.connection().getMetaData();
-			known = JdbcDialect.of(metaData, this.tables, this.nowExpression, this.queryTimeout);
+			known = JdbcDialect.of(metaData, this.tables, this.nowExpression, this.queryTimeout, this.tellsReleases);
 			this.dialect = known;
 		}
 		return known;
@@ -374,6 +397,8 @@ public final class JdbcDatabase implements AutoCloseable {
 
 		private boolean askOnCallersThread;
 
+		private boolean tellsReleases = true;
+
 		private @Nullable String nowExpression;
 
 		private Builder(DataSource dataSource) {
@@ -443,6 +468,17 @@ public final class JdbcDatabase implements AutoCloseable {
 		 */
 		public Builder askOnCallersThread(boolean askOnCallersThread) {
 			this.askOnCallersThread = askOnCallersThread;
+			return this;
+		}
+
+		/**
+		 * Set whether a release is told to the other nodes where the database can, see
+		 * {@link JdbcReleaseNotifications}.
+		 * @param tellsReleases whether to, by default {@code true}
+		 * @return this builder
+		 */
+		public Builder tellsReleases(boolean tellsReleases) {
+			this.tellsReleases = tellsReleases;
 			return this;
 		}
 

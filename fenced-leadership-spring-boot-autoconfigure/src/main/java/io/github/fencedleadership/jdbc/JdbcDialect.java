@@ -10,6 +10,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +39,8 @@ abstract class JdbcDialect {
 		this.now = now;
 	}
 
-	static JdbcDialect of(DatabaseMetaData metaData, TableNames tables, @Nullable String now, Duration queryTimeout)
-			throws SQLException {
+	static JdbcDialect of(DatabaseMetaData metaData, TableNames tables, @Nullable String now, Duration queryTimeout,
+			boolean tellsReleases) throws SQLException {
 		String product = String.valueOf(metaData.getDatabaseProductName());
 		String version = String.valueOf(metaData.getDatabaseProductVersion());
 		int major = metaData.getDatabaseMajorVersion();
@@ -48,7 +49,7 @@ abstract class JdbcDialect {
 		// MySQL's driver calls MariaDB 'MySQL'
 		boolean mariaDb = name.contains("mariadb") || version.toLowerCase(Locale.ROOT).contains("mariadb");
 		if (name.contains("postgresql") && major >= 13) {
-			return new PostgresDialect(tables, now);
+			return new PostgresDialect(tables, now, tellsReleases);
 		}
 		// It may also prefix the version with the one that replication used to need
 		if (mariaDb && (major > 10 || (major == 10 && minor >= 6) || version.startsWith("5.5.5-"))) {
@@ -138,7 +139,12 @@ abstract class JdbcDialect {
 	abstract List<LeaseResult> tryAcquireOrRenew(Session session, String namespace, String ownerId,
 			List<LeaseRequest> requests) throws SQLException;
 
-	abstract boolean release(Session session, String namespace, String role, String ownerId, long token)
+	/**
+	 * End terms.
+	 * @param tokens the tokens of the terms by role, sorted
+	 * @return whether a term was ended, by role; without those that are locked
+	 */
+	abstract Map<String, Boolean> release(Session session, String namespace, String ownerId, Map<String, Long> tokens)
 			throws SQLException;
 
 	List<Lease> findLeases(Session session, String namespace, @Nullable String role) throws SQLException {

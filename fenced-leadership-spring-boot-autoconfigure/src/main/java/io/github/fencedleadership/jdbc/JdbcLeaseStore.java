@@ -1,12 +1,15 @@
 package io.github.fencedleadership.jdbc;
 
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 import io.github.fencedleadership.lease.Lease;
 import io.github.fencedleadership.lease.LeaseRequest;
@@ -22,8 +25,7 @@ import io.github.fencedleadership.membership.Node;
  * On PostgreSQL any number of requests is one statement. Elsewhere it is one read if
  * there is nothing to take, and one short transaction otherwise; the number of statements
  * does not depend on the number of roles. No statement waits for a row that somebody else
- * has locked, except a {@link #release release} outside PostgreSQL, which waits within
- * its bound.
+ * has locked; the release of a single role tries again within its bound.
  * <p>
  * Failures are thrown as {@link org.springframework.dao.DataAccessException}.
  * Thread-safe.
@@ -60,8 +62,27 @@ public final class JdbcLeaseStore implements LeaseStore {
 
 	@Override
 	public boolean release(String role, String ownerId, long fencingToken) {
-		return this.database.call("release the lease of role '%s'".formatted(role),
-				(session, dialect) -> dialect.release(session, this.namespace, role, ownerId, fencingToken));
+		Map<String, Long> tokens = Map.of(role, fencingToken);
+		return this.database.call("release the lease of role '%s'".formatted(role), (session, dialect) -> {
+			Boolean released = dialect.release(session, this.namespace, ownerId, tokens).get(role);
+			while (released == null) {
+				if (!session.pause()) {
+					throw new SQLException("The lease of role '%s' is locked by somebody's transaction".formatted(role),
+							PostgresDialect.LOCK_NOT_AVAILABLE);
+				}
+				released = dialect.release(session, this.namespace, ownerId, tokens).get(role);
+			}
+			return released;
+		});
+	}
+
+	@Override
+	public Map<String, Boolean> release(String ownerId, Map<String, Long> fencingTokens) {
+		if (fencingTokens.isEmpty()) {
+			return Map.of();
+		}
+		return this.database.call("release leases",
+				(session, dialect) -> dialect.release(session, this.namespace, ownerId, new TreeMap<>(fencingTokens)));
 	}
 
 	@Override

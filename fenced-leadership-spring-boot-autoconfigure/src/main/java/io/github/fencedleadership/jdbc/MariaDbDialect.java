@@ -81,6 +81,18 @@ class MariaDbDialect extends TransactionalDialect {
 	}
 
 	@Override
+	String endLeases() {
+		return "UPDATE %s STRAIGHT_JOIN %s l ON l.namespace = ? AND l.role = %s SET l.expires_at = %s".formatted(ROLES,
+				leaseTable(), ROLE, now());
+	}
+
+	@Override
+	String readMarks() {
+		return "SELECT STRAIGHT_JOIN m.role, max(m.fencing_token) FROM %s JOIN %s m ON m.namespace = ? AND m.role = %s WHERE m.fencing_token < %d GROUP BY m.role"
+			.formatted(ROLES, tables().resource(), ROLE, Long.MAX_VALUE);
+	}
+
+	@Override
 	void bindRoles(Session session, PreparedStatement statement, int index, Collection<String> roles)
 			throws SQLException {
 		statement.setString(index, toJson(roles));

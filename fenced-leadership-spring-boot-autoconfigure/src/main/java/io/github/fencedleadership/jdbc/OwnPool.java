@@ -66,7 +66,8 @@ final class OwnPool {
 			long timeout = Math.max(connectionTimeout.toMillis(), MIN_TIMEOUT_MS);
 			config.setPoolName(
 					((original.getPoolName() != null) ? original.getPoolName() : "HikariPool") + "-fenced-leadership");
-			config.setMaximumPoolSize(Connections.MAX_CONNECTIONS);
+			// One more to listen with
+			config.setMaximumPoolSize(Connections.MAX_CONNECTIONS + 1);
 			config.setMinimumIdle(0);
 			config.setConnectionTimeout(timeout);
 			config.setValidationTimeout(timeout);

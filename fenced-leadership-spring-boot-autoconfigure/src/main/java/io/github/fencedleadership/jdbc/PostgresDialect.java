@@ -6,9 +6,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGStatement;
 
@@ -50,7 +54,37 @@ import io.github.fencedleadership.lease.LeaseResult.Outcome;
  */
 final class PostgresDialect extends JdbcDialect {
 
+	private static final Log logger = LogFactory.getLog(PostgresDialect.class);
+
 	static final String LOCK_NOT_AVAILABLE = "55P03";
+
+	/** Where releases are told. One for all, as the payload says whose they are. */
+	static final String CHANNEL = "fenced_leadership";
+
+	/** Between the namespace and the roles of a notification. */
+	static final String NAMESPACE_SEPARATOR = " ";
+
+	static final String ROLE_SEPARATOR = ",";
+
+	/** So that the longest names fit into a notification, which is of 8000 bytes. */
+	private static final int ROLES_PER_NOTIFICATION = 64;
+
+	/**
+	 * Told when the statement commits, and not at all if it does not. Materialized and
+	 * counted, as it would not be carried out otherwise.
+	 */
+	private static final String TELL = """
+			, told AS MATERIALIZED (
+				SELECT pg_notify('{channel}', n.namespace || '{namespaceSeparator}' || string_agg(n.role, '{roleSeparator}'))
+				FROM (SELECT namespace, role, row_number() OVER () / {rolesPerNotification} AS part FROM changed) n
+				GROUP BY n.namespace, n.part
+			)
+			SELECT 'TOLD', count(*)::text FROM told
+			UNION ALL"""
+		.replace("{channel}", CHANNEL)
+		.replace("{namespaceSeparator}", NAMESPACE_SEPARATOR)
+		.replace("{roleSeparator}", ROLE_SEPARATOR)
+		.replace("{rolesPerNotification}", Integer.toString(ROLES_PER_NOTIFICATION));
 
 	/** What is decided of a locked row, by the instant: whether it is to be changed. */
 	private static final String GRANTED = """
@@ -58,7 +92,7 @@ final class PostgresDialect extends JdbcDialect {
 				THEN k.owner_id = ? AND (k.held_token IS NULL OR k.held_token = k.fencing_token)
 				ELSE k.held_token IS NULL END""";
 
-	private static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
+	static final boolean DRIVER_PRESENT = ClassUtils.isPresent("org.postgresql.PGStatement",
 			PostgresDialect.class.getClassLoader());
 
 	/** What the guard has accepted of a role, should the leases be behind it. */
@@ -72,7 +106,7 @@ final class PostgresDialect extends JdbcDialect {
 
 	private final String release;
 
-	PostgresDialect(TableNames tables, @Nullable String now) {
+	PostgresDialect(TableNames tables, @Nullable String now, boolean tellsReleases) {
 		super(tables, (now != null) ? now : "clock_timestamp()");
 		String template = """
 				WITH seen AS MATERIALIZED (
@@ -140,21 +174,26 @@ final class PostgresDialect extends JdbcDialect {
 			.replace("{resource}", tables.resource());
 		this.release = """
 				WITH seen AS MATERIALIZED (
-					SELECT l.role FROM {lease} l WHERE l.namespace = ? AND l.role = ? AND l.owner_id = ?
-						AND l.fencing_token = ? AND l.expires_at > {now}
+					SELECT l.role, r.fencing_token FROM unnest(?::text[], ?::bigint[]) AS r (role, fencing_token)
+					JOIN {lease} l ON l.namespace = ? AND l.role = r.role
+					WHERE l.owner_id = ? AND l.fencing_token = r.fencing_token AND l.expires_at > {now}
 				), locked AS MATERIALIZED (
-					SELECT l.role, l.owner_id, l.fencing_token, l.expires_at
+					SELECT l.role, l.owner_id = ? AND l.fencing_token = s.fencing_token AS own, l.expires_at
 					FROM seen s JOIN {lease} l ON l.namespace = ? AND l.role = s.role
+					ORDER BY l.role
 					FOR UPDATE OF l SKIP LOCKED
 				), instant AS MATERIALIZED (
 					SELECT {now} AS at, count(*) AS locks FROM locked
 				), changed AS (
 					UPDATE {lease} l SET expires_at = i.at FROM locked k, instant i
-					WHERE l.namespace = ? AND l.role = k.role AND k.owner_id = ? AND k.fencing_token = ?
-						AND k.expires_at > i.at
-					RETURNING l.role
-				)
-				SELECT (SELECT count(*) FROM seen), (SELECT count(*) FROM locked), (SELECT count(*) FROM changed)"""
+					WHERE l.namespace = ? AND l.role = k.role AND k.own AND k.expires_at > i.at
+					RETURNING l.namespace, l.role
+				){tell}
+				SELECT 'SEEN', role FROM seen
+				UNION ALL
+				SELECT 'LOCKED', role FROM locked
+				UNION ALL
+				SELECT 'CHANGED', role FROM changed""".replace("{tell}", tellsReleases ? TELL : "")
 			.replace("{now}", now())
 			.replace("{lease}", leaseTable());
 	}
@@ -249,38 +288,43 @@ final class PostgresDialect extends JdbcDialect {
 	 * A plan that was made for a few roles of a small table and kept by the session reads
 	 * the whole table for every role once there are thousands.
 	 */
-	private static void planEachTime(PreparedStatement statement) throws SQLException {
+	private static void planEachTime(PreparedStatement statement) {
 		if (DRIVER_PRESENT) {
 			Driver.planEachTime(statement);
 		}
 	}
 
 	@Override
-	boolean release(Session session, String namespace, String role, String ownerId, long token) throws SQLException {
-		while (true) {
-			try (PreparedStatement statement = session.prepare(this.release)) {
-				statement.setString(1, namespace);
-				statement.setString(2, role);
-				statement.setString(3, ownerId);
-				statement.setLong(4, token);
-				statement.setString(5, namespace);
-				statement.setString(6, namespace);
-				statement.setString(7, ownerId);
-				statement.setLong(8, token);
-				try (ResultSet row = statement.executeQuery()) {
-					row.next();
-					boolean held = row.getLong(1) > 0;
-					boolean locked = row.getLong(2) > 0;
-					if (!held || locked) {
-						return row.getLong(3) > 0;
+	Map<String, Boolean> release(Session session, String namespace, String ownerId, Map<String, Long> tokens)
+			throws SQLException {
+		Set<String> locked = new HashSet<>();
+		Map<String, Boolean> released = new HashMap<>();
+		tokens.keySet().forEach((role) -> released.put(role, false));
+		Connection connection = session.connection();
+		try (PreparedStatement statement = session.prepare(this.release)) {
+			planEachTime(statement);
+			statement.setArray(1, connection.createArrayOf("text", tokens.keySet().toArray()));
+			statement.setArray(2, connection.createArrayOf("bigint", tokens.values().toArray()));
+			statement.setString(3, namespace);
+			statement.setString(4, ownerId);
+			statement.setString(5, ownerId);
+			statement.setString(6, namespace);
+			statement.setString(7, namespace);
+			try (ResultSet row = statement.executeQuery()) {
+				while (row.next()) {
+					String role = row.getString(2);
+					switch (row.getString(1)) {
+						case "SEEN" -> released.remove(role);
+						case "LOCKED" -> locked.add(role);
+						case "CHANGED" -> released.put(role, true);
+						default -> {
+						}
 					}
 				}
 			}
-			if (!session.pause()) {
-				throw new SQLException("The lease of role '%s' is locked by somebody's transaction".formatted(role),
-						LOCK_NOT_AVAILABLE);
-			}
 		}
+		locked.forEach((role) -> released.putIfAbsent(role, false));
+		return released;
 	}
 
 	@Override
@@ -314,9 +358,16 @@ final class PostgresDialect extends JdbcDialect {
 		private Driver() {
 		}
 
-		static void planEachTime(PreparedStatement statement) throws SQLException {
-			if (statement.isWrapperFor(PGStatement.class)) {
-				statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+		static void planEachTime(PreparedStatement statement) {
+			try {
+				if (statement.isWrapperFor(PGStatement.class)) {
+					statement.unwrap(PGStatement.class).setPrepareThreshold(0);
+				}
+			}
+			catch (SQLException | RuntimeException ex) {
+				// Whatever stands in front of the driver: it is slower, and no reason not
+				// to lead.
+				logger.trace("The driver's statement is not to be had", ex);
 			}
 		}
 

@@ -6,9 +6,11 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeSet;
 
 import org.jspecify.annotations.Nullable;
@@ -64,6 +66,19 @@ abstract class TransactionalDialect extends JdbcDialect {
 	 * @return the statement; its parameters are roles, namespace, owner
 	 */
 	abstract String lockLeases();
+
+	/**
+	 * Return a statement that lets the leases of the given roles lapse now.
+	 * @return the statement; its parameters are roles, namespace
+	 */
+	abstract String endLeases();
+
+	/**
+	 * Return a statement that reads role and highest mark of the guard of the given
+	 * roles.
+	 * @return the statement; its parameters are roles, namespace
+	 */
+	abstract String readMarks();
 
 	abstract void bindRoles(Session session, PreparedStatement statement, int index, Collection<String> roles)
 			throws SQLException;
@@ -139,28 +154,36 @@ abstract class TransactionalDialect extends JdbcDialect {
 	private void change(Session session, String namespace, String ownerId, Map<String, LeaseRequest> pending,
 			Map<String, LeaseResult> results) throws SQLException {
 		List<Change> changes = new ArrayList<>();
+		List<Row> grants = new ArrayList<>();
 		for (Row row : read(session, namespace, new TreeSet<>(pending.keySet()), ownerId)) {
-			LeaseRequest request = pending.remove(row.role());
+			LeaseRequest request = pending.get(row.role());
 			if (request == null) {
 				continue;
 			}
-			long ttl = request.ttl().toMillis();
-			long expiresAt = row.now() + ttl * 1000;
 			boolean own = row.ownerId().equals(ownerId);
 			if (row.isLive() && own && request.heldToken().orElse(row.token()) == row.token()) {
-				changes.add(new Change(row.role(), row.token(), row.acquiredAt(), row.now(), expiresAt, ttl));
+				Change change = row.change(row.token(), row.acquiredAt(), request);
+				changes.add(change);
 				results.put(row.role(),
-						result(row.role(), Outcome.RENEWED, ownerId, row.token(), expiresAt, row.now()));
+						result(row.role(), Outcome.RENEWED, ownerId, row.token(), change.expiresAt(), row.now()));
+				pending.remove(row.role());
 			}
 			else if (row.isLive() || request.heldToken().isPresent()) {
 				results.put(row.role(), row.result(Outcome.REFUSED));
+				pending.remove(row.role());
 			}
 			else {
-				long floor = Math.max(request.tokenFloor(), highestMark(session, namespace, row.role()));
-				long token = Math.addExact(Math.max(row.token(), floor), 1);
-				changes.add(new Change(row.role(), token, row.now(), row.now(), expiresAt, ttl));
-				results.put(row.role(), result(row.role(), Outcome.GRANTED, ownerId, token, expiresAt, row.now()));
+				grants.add(row);
 			}
+		}
+		Map<String, Long> marks = highestMarks(session, namespace, grants);
+		for (Row row : grants) {
+			LeaseRequest request = Objects.requireNonNull(pending.remove(row.role()));
+			long floor = Math.max(request.tokenFloor(), marks.getOrDefault(row.role(), 0L));
+			Change change = row.change(Math.addExact(Math.max(row.token(), floor), 1), row.now(), request);
+			changes.add(change);
+			results.put(row.role(),
+					result(row.role(), Outcome.GRANTED, ownerId, change.token(), change.expiresAt(), row.now()));
 		}
 		if (!changes.isEmpty()) {
 			write(session, namespace, ownerId, changes);
@@ -170,22 +193,24 @@ abstract class TransactionalDialect extends JdbcDialect {
 	/**
 	 * Leases that were restored from a backup may be behind the marks.
 	 */
-	private long highestMark(Session session, String namespace, String role) throws SQLException {
-		if (!seesMarks(session)) {
-			return 0;
+	private Map<String, Long> highestMarks(Session session, String namespace, List<Row> grants) throws SQLException {
+		if (grants.isEmpty() || !seesMarks(session)) {
+			return Map.of();
 		}
-		String sql = "SELECT max(fencing_token) FROM %s WHERE namespace = ? AND role = ? AND fencing_token < %d"
-			.formatted(tables().resource(), Long.MAX_VALUE);
-		try (PreparedStatement statement = session.prepare(sql)) {
-			statement.setString(1, namespace);
-			statement.setString(2, role);
+		Map<String, Long> marks = new HashMap<>();
+		try (PreparedStatement statement = session.prepare(readMarks())) {
+			bindRoles(session, statement, 1, grants.stream().map(Row::role).toList());
+			statement.setString(2, namespace);
 			try (ResultSet row = statement.executeQuery()) {
-				return row.next() ? row.getLong(1) : 0;
+				while (row.next()) {
+					marks.put(row.getString(1), row.getLong(2));
+				}
 			}
+			return marks;
 		}
 		catch (SQLException ex) {
 			if (forgetMarks(ex)) {
-				return 0;
+				return Map.of();
 			}
 			throw ex;
 		}
@@ -250,22 +275,41 @@ abstract class TransactionalDialect extends JdbcDialect {
 	}
 
 	@Override
-	final boolean release(Session session, String namespace, String role, String ownerId, long token)
+	final Map<String, Boolean> release(Session session, String namespace, String ownerId, Map<String, Long> tokens)
 			throws SQLException {
-		// The one statement that may wait for a row, bounded like all others: it commits
-		// by
-		// itself, and whoever asks for it is about to go and can take a failure
-		String sql = """
-				UPDATE %s SET expires_at = %s
-				WHERE namespace = ? AND role = ? AND owner_id = ? AND fencing_token = ? AND expires_at > %s"""
-			.formatted(leaseTable(), now(), now());
-		try (PreparedStatement statement = session.prepare(sql)) {
-			statement.setString(1, namespace);
-			statement.setString(2, role);
-			statement.setString(3, ownerId);
-			statement.setLong(4, token);
-			return statement.executeUpdate() > 0;
+		Map<String, Boolean> released = new HashMap<>();
+		boundIdleTransactions(session);
+		session.inTransaction(() -> {
+			Collection<String> ended = new TreeSet<>();
+			for (Row row : read(session, namespace, tokens.keySet(), ownerId)) {
+				boolean held = row.isTermOf(ownerId, tokens.get(row.role()));
+				released.put(row.role(), held);
+				if (held) {
+					ended.add(row.role());
+				}
+			}
+			if (!ended.isEmpty()) {
+				try (PreparedStatement statement = session.prepare(endLeases())) {
+					bindRoles(session, statement, 1, ended);
+					statement.setString(2, namespace);
+					statement.executeUpdate();
+				}
+			}
+			return released;
+		});
+		Collection<String> unlocked = new TreeSet<>(tokens.keySet());
+		unlocked.removeAll(released.keySet());
+		if (!unlocked.isEmpty()) {
+			Collection<String> busy = new HashSet<>();
+			for (Row row : read(session, namespace, unlocked, null)) {
+				if (row.isTermOf(ownerId, tokens.get(row.role()))) {
+					busy.add(row.role());
+				}
+			}
+			unlocked.removeAll(busy);
+			unlocked.forEach((role) -> released.put(role, false));
 		}
+		return released;
 	}
 
 	/**
@@ -277,11 +321,20 @@ abstract class TransactionalDialect extends JdbcDialect {
 			return this.token > 0 && this.expiresAt > this.now;
 		}
 
+		boolean isTermOf(String owner, @Nullable Long heldToken) {
+			return isLive() && this.ownerId.equals(owner) && heldToken != null && this.token == heldToken;
+		}
+
 		boolean isChangeable(String owner, LeaseRequest request) {
 			boolean acquisition = request.heldToken().isEmpty();
 			return this.ownerId.equals(owner)
 					? acquisition || (isLive() && request.heldToken().getAsLong() == this.token)
 					: acquisition && !isLive();
+		}
+
+		Change change(long newToken, long termBegan, LeaseRequest request) {
+			long ttl = request.ttl().toMillis();
+			return new Change(this.role, newToken, termBegan, this.now, this.now + ttl * 1000, ttl);
 		}
 
 		LeaseResult result(Outcome outcome) {

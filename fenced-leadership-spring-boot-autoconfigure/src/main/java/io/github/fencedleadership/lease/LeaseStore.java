@@ -2,7 +2,9 @@ package io.github.fencedleadership.lease;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -63,6 +65,23 @@ public interface LeaseStore {
 	 * if nothing was changed
 	 */
 	boolean release(String role, String ownerId, long fencingToken);
+
+	/**
+	 * End live terms of an owner before their time, in one round trip where the store
+	 * can. What is true of one {@linkplain #release(String, String, long) release} is
+	 * true of each. By default the terms are released one by one, which a store for many
+	 * roles should do better.
+	 * @param ownerId the owner of the terms
+	 * @param fencingTokens the tokens of the terms by role
+	 * @return whether exactly that term was live and is over now, by role. A role is
+	 * missing if its lease is locked by somebody's transaction: nothing was changed or
+	 * decided, and it may be asked for again
+	 */
+	default Map<String, Boolean> release(String ownerId, Map<String, Long> fencingTokens) {
+		Map<String, Boolean> released = new HashMap<>();
+		fencingTokens.forEach((role, token) -> released.put(role, release(role, ownerId, token)));
+		return released;
+	}
 
 	/**
 	 * Return the lease of a role, live or not.

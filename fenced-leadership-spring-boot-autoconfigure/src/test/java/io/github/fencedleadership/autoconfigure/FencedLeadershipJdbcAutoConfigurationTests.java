@@ -41,8 +41,10 @@ import io.github.fencedleadership.election.RoleSettings;
 import io.github.fencedleadership.jdbc.JdbcDatabase;
 import io.github.fencedleadership.jdbc.JdbcLeaseStore;
 import io.github.fencedleadership.jdbc.JdbcNodeRegistry;
+import io.github.fencedleadership.jdbc.JdbcReleaseNotifications;
 import io.github.fencedleadership.lease.InMemoryLeaseStore;
 import io.github.fencedleadership.lease.LeaseStore;
+import io.github.fencedleadership.lease.ReleaseNotifications;
 import io.github.fencedleadership.membership.InMemoryNodeRegistry;
 import io.github.fencedleadership.membership.Node;
 import io.github.fencedleadership.membership.NodeRegistry;
@@ -85,6 +87,26 @@ class FencedLeadershipJdbcAutoConfigurationTests {
 			assertThat(jdbc.queryForObject("SELECT count(*) FROM fenced_node", Long.class)).isEqualTo(1);
 			assertThat(jdbc.queryForObject("SELECT count(*) FROM fenced_history", Long.class)).isZero();
 		});
+	}
+
+	@Test
+	void releasesAreToldUnlessSwitchedOff() {
+		this.contextRunner.run((context) -> {
+			assertThat(context).hasSingleBean(JdbcReleaseNotifications.class);
+			assertThat(context.getBean(JdbcDatabase.class).isTold()).isTrue();
+		});
+		this.contextRunner.withPropertyValues("fenced-leadership.jdbc.release-notifications=false").run((context) -> {
+			assertThat(context).doesNotHaveBean(ReleaseNotifications.class);
+			assertThat(context.getBean(JdbcDatabase.class).isTold()).isFalse();
+		});
+	}
+
+	@Test
+	void notificationsOfTheUserWin() {
+		ReleaseNotifications own = (listener) -> () -> {
+		};
+		this.contextRunner.withBean(ReleaseNotifications.class, () -> own)
+			.run((context) -> assertThat(context.getBean(ReleaseNotifications.class)).isSameAs(own));
 	}
 
 	@Test

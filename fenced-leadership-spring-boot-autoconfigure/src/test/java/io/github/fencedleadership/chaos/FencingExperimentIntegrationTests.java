@@ -35,7 +35,7 @@ class FencingExperimentIntegrationTests {
 
 	private static final List<String> PROCESSES = List.of("node0", "node1", "node2", "node3");
 
-	private static final int PAUSES = Integer.getInteger("fencing.experiment.pauses", 5);
+	private static final int PAUSES = Integer.getInteger("fencing.experiment.pauses", 4);
 
 	@ParameterizedTest
 	@EnumSource(value = TestDatabase.class, names = { "POSTGRESQL", "MARIADB" })

@@ -57,6 +57,28 @@ class ElectionCoreTests {
 	}
 
 	@Test
+	void aRoleThatIsSaidToBeFreeIsAskedForAtOnce() {
+		VirtualNode a = node("a");
+		VirtualNode b = node("b");
+		a.register("reports");
+		a.run();
+		b.register("reports");
+		b.run();
+		int statements = b.statements;
+		b.core.vacated(List.of("reports", "unknown"));
+		b.run();
+		assertThat(b.statements).as("a false alarm costs one question").isEqualTo(statements + 1);
+		assertThat(b.events).isEmpty();
+		this.store.release("reports", "a", 1);
+		b.core.vacated(List.of("reports"));
+		b.run();
+		assertThat(b.events).containsExactly("granted reports#2", "started reports#2");
+		b.core.vacated(List.of("reports"));
+		b.run();
+		assertThat(b.state("reports")).isEqualTo(State.LEADING);
+	}
+
+	@Test
 	void g2TheLeaseOfALeaderThatRenewsIsNeverTaken() {
 		VirtualNode a = node("a");
 		VirtualNode b = node("b");

@@ -209,7 +209,7 @@ final class Simulation {
 
 	private void inject() {
 		Node node = this.nodes.get(this.random.nextInt(NODES));
-		switch (this.random.nextInt(9)) {
+		switch (this.random.nextInt(10)) {
 			case 0, 1 -> node.pause(this.random.nextLong(ms(12_000)));
 			case 2 -> node.kill();
 			case 3 -> node.stop();
@@ -230,6 +230,7 @@ final class Simulation {
 				this.storeDown = true;
 				at(this.now + this.random.nextLong(ms(6000)), () -> this.storeDown = false);
 			}
+			case 8 -> node.tellReleases();
 			default -> node.enter("gated");
 		}
 	}
@@ -296,9 +297,9 @@ final class Simulation {
 	 */
 	enum Fault {
 
-		PAUSE, KILL, STOP, STEP_DOWN, RESTART, WALL_CLOCK_FORWARD, WALL_CLOCK_BACK, STORE_CLOCK_BACK, STORE_DOWN,
-		REQUEST_LOST, REQUEST_DELAYED, REPLY_LOST, REPLY_DELAYED, REPLY_DUPLICATED, STORE_THROWS, ROW_LOCKED,
-		WORK_IGNORES_INTERRUPT, WORK_THROWS, WORK_RETURNS, WORK_STALLS
+		PAUSE, KILL, STOP, STEP_DOWN, FALSE_NOTIFICATION, RESTART, WALL_CLOCK_FORWARD, WALL_CLOCK_BACK,
+		STORE_CLOCK_BACK, STORE_DOWN, REQUEST_LOST, REQUEST_DELAYED, REPLY_LOST, REPLY_DELAYED, REPLY_DUPLICATED,
+		STORE_THROWS, ROW_LOCKED, WORK_IGNORES_INTERRUPT, WORK_THROWS, WORK_RETURNS, WORK_STALLS
 
 	}
 
@@ -633,6 +634,19 @@ final class Simulation {
 			}
 			else {
 				later(ms(20), () -> awaitStop(limit));
+			}
+		}
+
+		/**
+		 * Said to be free, be it true or not.
+		 */
+		void tellReleases() {
+			if (this.alive) {
+				happened(Fault.FALSE_NOTIFICATION, this.ownerId);
+				later(0, () -> {
+					core().vacated(ROLE_NAMES);
+					wakeUp(0);
+				});
 			}
 		}
 

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.fail;
  */
 class SimulationTests {
 
-	private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("simulation.seconds", 30));
+	private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("simulation.seconds", 20));
 
 	private static final Long SEED = Long.getLong("simulation.seed");
 

@@ -82,7 +82,7 @@ class JdbcDatabaseTests {
 			assertThat(own.getSchema()).isEqualTo("PUBLIC");
 			assertThat(own.getConnectionInitSql()).isEqualTo("SET TIME ZONE 'UTC'");
 			assertThat(own.getDataSourceProperties()).containsEntry("any", "thing");
-			assertThat(own.getMaximumPoolSize()).isEqualTo(2);
+			assertThat(own.getMaximumPoolSize()).as("two for calls, one to listen with").isEqualTo(3);
 			assertThat(own.getConnectionTimeout()).isEqualTo(700);
 			assertThat(own.isAutoCommit()).isTrue();
 			assertThat(own.isReadOnly()).isFalse();

@@ -1,23 +1,29 @@
 package io.github.fencedleadership.jdbc;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
+
+import javax.sql.DataSource;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 import io.github.fencedleadership.lease.LeaseRequest;
-import io.github.fencedleadership.lease.LeaseResult;
 import io.github.fencedleadership.lease.LeaseResult.Outcome;
+import io.github.fencedleadership.lease.LeaseResult;
 import io.github.fencedleadership.lease.LeaseStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,6 +65,41 @@ class JdbcLeaseStoreTests {
 	/**
 	 * As after leases were restored from a backup that is older than the last writes.
 	 */
+	/**
+	 * As of a DataSource that wraps whatever it returns.
+	 */
+	@Test
+	void driverThatIsHiddenBehindProxiesIsDoneWithout() {
+		try (TestSchema schema = TestDatabase.POSTGRESQL.createSchema().withTables()) {
+			DataSource pool = schema.pool(2);
+			DataSource hidden = new DelegatingDataSource(pool) {
+
+				@Override
+				public Connection getConnection() throws SQLException {
+					return hide(Connection.class, super.getConnection());
+				}
+
+			};
+			JdbcLeaseStore store = new JdbcLeaseStore(schema.open(hidden), "hidden");
+			assertThat(store.tryAcquireOrRenew("reports", "a", Duration.ofMinutes(1)).acquired()).isTrue();
+			assertThat(store.release("reports", "a", 1)).isTrue();
+		}
+	}
+
+	private static <T> T hide(Class<T> type, T target) {
+		return type
+			.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type }, (proxy, method, arguments) -> {
+				try {
+					Object result = method.invoke(target, arguments);
+					return (result instanceof PreparedStatement statement) ? hide(PreparedStatement.class, statement)
+							: result;
+				}
+				catch (InvocationTargetException ex) {
+					throw ex.getTargetException();
+				}
+			}));
+	}
+
 	@ParameterizedTest
 	@EnumSource
 	void grantIsAboveTheMarksOfTheGuard(TestDatabase database) {

@@ -204,7 +204,7 @@ public final class TestSchema implements AutoCloseable {
 		TableNames tables = TableNames.of(null, "x");
 		return (switch (this.database) {
 			case H2 -> new H2Dialect(tables, null);
-			case POSTGRESQL -> new PostgresDialect(tables, null);
+			case POSTGRESQL -> new PostgresDialect(tables, null, false);
 			default -> new MariaDbDialect(tables, null, Duration.ofSeconds(1));
 		}).instant(Long.toString(micros));
 	}

@@ -243,6 +243,27 @@ public abstract class LeaseStoreContract {
 	}
 
 	@Test
+	void releasesManyAtOnceEachForItself() {
+		store().tryAcquireOrRenew("first", "a", TTL);
+		store().tryAcquireOrRenew("second", "a", TTL);
+		store().tryAcquireOrRenew("others", "b", TTL);
+		store().tryAcquireOrRenew("short", "a", Duration.ofSeconds(1));
+		advance(Duration.ofSeconds(2));
+		assertThat(store().release("a", Map.of("first", 1L, "second", 2L, "others", 1L, "short", 1L, "unknown", 1L)))
+			.containsOnly(Map.entry("first", true), Map.entry("second", false), Map.entry("others", false),
+					Map.entry("short", false), Map.entry("unknown", false));
+		assertThat(store().findAll()).filteredOn(Lease::isLive)
+			.extracting(Lease::role)
+			.containsExactly("others", "second");
+		assertThat(store().tryAcquireOrRenew("first", "b", TTL).fencingToken()).isEqualTo(2);
+	}
+
+	@Test
+	void releasesNothingIfAskedForNothing() {
+		assertThat(store().release("a", Map.of())).isEmpty();
+	}
+
+	@Test
 	void releaseOfTermThatIsOverChangesNothing() {
 		acquire("node-a");
 		store().release(ROLE, "node-a", 1);
