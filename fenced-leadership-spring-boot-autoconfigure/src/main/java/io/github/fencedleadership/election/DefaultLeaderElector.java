@@ -77,8 +77,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private static final long LISTENER_GRACE = Duration.ofSeconds(1).toNanos();
 
-	private static final long FIRST_STORE_RETRY = Duration.ofMillis(100).toNanos();
-
 	private final LeaseStore leaseStore;
 
 	private final @Nullable NodeRegistry nodeRegistry;
@@ -122,11 +120,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 	private final CountDownLatch closed = new CountDownLatch(1);
 
-	/**
-	 * Since when all roles are being given up.
-	 */
-	private long drainingSince;
-
 	private @Nullable Session session;
 
 	private volatile @Nullable String ownerId;
@@ -149,7 +142,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		this.workThreads = builder.workThreads;
 		this.clock = builder.clock;
 		this.listeners = new ListenerDispatcher(builder.listeners);
-		this.core = new ElectionCore(this.clock, () -> ThreadLocalRandom.current().nextDouble(), new Host(),
+		this.core = new ElectionCore(this.clock, DefaultLeaderElector::random, new Host(),
 				(role) -> this.roleSettings.getOrDefault(role, this.defaults), this.drainTimeout);
 	}
 
@@ -160,6 +153,10 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public static Builder builder(LeaseStore leaseStore) {
 		return new Builder(leaseStore);
+	}
+
+	private static double random() {
+		return ThreadLocalRandom.current().nextDouble();
 	}
 
 	// Life
@@ -182,7 +179,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 			String id = this.ownerName + "#" + HexFormat.of().formatHex(incarnation);
 			this.ownerId = id;
 			this.core.start(id);
-			Session starting = new Session(id, this.clock.nanos());
+			Session starting = new Session(id);
 			try {
 				starting.start();
 			}
@@ -218,7 +215,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 */
 	public void drain(Runnable whenDrained) {
 		Objects.requireNonNull(whenDrained, "'whenDrained' must not be null");
-		locked(this::beginDrain);
+		locked(this.core::stop);
 		Thread thread = new Thread(() -> {
 			try {
 				awaitDrained();
@@ -242,7 +239,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	public void stop() {
 		Session stopping = locked(() -> {
 			if (this.session != null) {
-				beginDrain();
+				this.core.stop();
 			}
 			return this.session;
 		});
@@ -267,7 +264,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 	 * told the listeners of the last revocations.
 	 */
 	private void awaitListeners() {
-		long end = Math.max(this.drainingSince + this.drainTimeout.toNanos(), this.clock.nanos() + LISTENER_GRACE);
+		long end = Math.max(locked(this.core::drainingSince) + this.drainTimeout.toNanos(),
+				this.clock.nanos() + LISTENER_GRACE);
 		boolean interrupted = false;
 		boolean told = false;
 		long left = end - this.clock.nanos();
@@ -306,30 +304,12 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 		return locked(() -> this.session != null);
 	}
 
-	private void beginDrain() {
-		if (this.core.isContending()) {
-			this.drainingSince = this.clock.nanos();
-		}
-		this.core.stop();
-	}
-
 	/**
 	 * Wait for the drain. Whoever comes late, as a stop after a drain, waits only for
 	 * what is left of the same timeout.
 	 */
 	private void awaitDrained() {
-		long workLimit = this.drainTimeout.toNanos();
-		long releaseLimit = workLimit + this.defaults.renewInterval().toNanos();
-		awaitUninterruptibly(() -> {
-			long waited = this.clock.nanos() - this.drainingSince;
-			if (this.core.isStopped() || waited >= releaseLimit) {
-				return 0;
-			}
-			if (waited < workLimit) {
-				return workLimit - waited;
-			}
-			return this.core.isReleasing() ? releaseLimit - waited : 0;
-		});
+		awaitUninterruptibly(() -> this.core.drainLeft(this.defaults.renewInterval().toNanos()));
 	}
 
 	/**
@@ -682,13 +662,9 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private final Thread timerThread;
 
+		private final StoreDialogue dialogue;
+
 		private boolean ended;
-
-		private long nextHeartbeat;
-
-		private long notBefore;
-
-		private int failures;
 
 		private boolean heartbeatFailing;
 
@@ -698,10 +674,12 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private final StoreTokenWatch storeTokens = new StoreTokenWatch();
 
-		Session(String ownerId, long now) {
+		Session(String ownerId) {
 			this.ownerId = ownerId;
-			this.nextHeartbeat = (DefaultLeaderElector.this.nodeRegistry != null) ? now : RoleState.NEVER;
-			this.notBefore = now;
+			this.dialogue = new StoreDialogue(ownerId, DefaultLeaderElector.this.core, DefaultLeaderElector.this.clock,
+					DefaultLeaderElector::random, DefaultLeaderElector.this.smallestRenewInterval / 4,
+					(DefaultLeaderElector.this.nodeRegistry != null)
+							? DefaultLeaderElector.this.heartbeatInterval.toNanos() : RoleState.NEVER);
 			this.storeThread = new Thread(this::talkToStore, "fenced-leadership-renewal");
 			this.timerThread = new Thread(this::watchDeadlines, "fenced-leadership-deadline");
 			this.storeThread.setDaemon(false);
@@ -811,7 +789,7 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 						locked(this::forgetRequests);
 						failed = false;
 					}
-					Turn turn = locked(this::awaitTurn);
+					StoreDialogue.Turn turn = locked(this::awaitTurn);
 					running = turn != null;
 					if (turn != null) {
 						take(turn);
@@ -828,74 +806,70 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 
 		private void forgetRequests() {
 			if (!this.ended) {
-				DefaultLeaderElector.this.core.unanswered();
+				this.dialogue.forget();
 			}
 		}
 
-		private @Nullable Turn awaitTurn() {
-			ElectionCore core = DefaultLeaderElector.this.core;
+		private StoreDialogue.@Nullable Turn awaitTurn() {
 			while (!this.ended) {
-				long now = DefaultLeaderElector.this.clock.nanos();
-				boolean heartbeat = now >= this.nextHeartbeat;
-				long nextCall = Math.max(core.nextRound(), this.notBefore);
-				if (now >= nextCall) {
-					Round round = core.beginRound();
-					return new Turn(round.leaseCalls(), round.releaseCalls(), heartbeat);
+				StoreDialogue.Turn turn = this.dialogue.nextTurn();
+				if (turn != null) {
+					return turn;
 				}
-				if (heartbeat) {
-					return new Turn(List.of(), List.of(), true);
-				}
-				awaitUntil(DefaultLeaderElector.this.storeWork, Math.min(nextCall, this.nextHeartbeat));
+				awaitUntil(DefaultLeaderElector.this.storeWork, this.dialogue.nextInstant());
 			}
 			return null;
 		}
 
-		private void take(Turn turn) {
-			if (!turn.leaseCalls().isEmpty()) {
-				requestLeases(turn.leaseCalls());
-			}
-			turn.releaseCalls()
-				.stream()
-				.collect(Collectors.groupingBy(Round.ReleaseCall::ownerId))
-				.forEach(this::release);
+		private void take(StoreDialogue.Turn turn) {
+			turn.calls().forEach(this::carryOut);
 			if (turn.heartbeat()) {
 				heartbeat();
 			}
 		}
 
-		private void requestLeases(List<Round.LeaseCall> calls) {
-			List<LeaseRequest> requests = calls.stream().map(Round.LeaseCall::request).toList();
-			// Before the request is sent: what is counted from here is never too much.
+		private void carryOut(StoreCall call) {
 			long sentAt = DefaultLeaderElector.this.clock.nanos();
-			long wallSentAt = DefaultLeaderElector.this.clock.wallMillis();
-			Map<String, LeaseResult> results = new HashMap<>();
-			boolean answered = call(() -> DefaultLeaderElector.this.leaseStore.tryAcquireOrRenew(this.ownerId, requests)
-				.forEach((result) -> results.put(result.role(), result)));
+			StoreCall.Answer answer;
+			try {
+				answer = call.carryOut(DefaultLeaderElector.this.leaseStore);
+			}
+			catch (Throwable ex) {
+				logOutage(ex);
+				locked(() -> this.dialogue.failed(call));
+				return;
+			}
 			long answeredAt = DefaultLeaderElector.this.clock.nanos();
-			locked(() -> {
-				for (Round.LeaseCall call : calls) {
-					LeaseResult result = results.get(call.request().role());
-					if (answered && result != null) {
-						DefaultLeaderElector.this.core.answered(call, sentAt, wallSentAt, result);
-					}
-					else {
-						DefaultLeaderElector.this.core.unanswered(call.request().role(), call.requestId());
-					}
-				}
-			});
-			results.values()
-				.stream()
+			int failed = locked(() -> this.dialogue.answered(answer));
+			if (failed > 0) {
+				logger.info("The lease store answers again after %d failed call(s)".formatted(failed));
+			}
+			observe(answer.leaseResults(), sentAt, answeredAt);
+		}
+
+		private void logOutage(Throwable failure) {
+			if (this.dialogue.isFailing()) {
+				logger.debug("The lease store does not answer", failure);
+			}
+			else {
+				logger.warn(
+						"The lease store does not answer. Roles that are led are kept until their deadline, and contention goes on",
+						failure);
+			}
+		}
+
+		private void observe(Collection<LeaseResult> results, long sentAt, long answeredAt) {
+			results.stream()
 				.flatMap((result) -> storeTime(result).stream())
 				.findFirst()
 				.flatMap((storeTime) -> this.storeClock.observe(storeTime, sentAt, answeredAt))
 				.ifPresent((step) -> logger.warn(
 						"The clock of the lease store was set back by about '%s'. Leases last so much longer, also those of leaders that are gone"
 							.formatted(step)));
-			results.values()
-				.forEach((result) -> this.storeTokens.observe(result)
-					.ifPresent((before) -> logger.warn(
-							"The lease store has gone back from fencing token '%d' to '%d' for role '%s': it was restored, or failed over to a replica that had not caught up, and what was committed last is lost. New terms are above all that this node has seen, but other nodes may be granted lost tokens again. Raise the tokens in the table of the leases if writes are fenced anywhere else"
-								.formatted(before, result.fencingToken(), result.role()))));
+			results.forEach((result) -> this.storeTokens.observe(result)
+				.ifPresent((before) -> logger.warn(
+						"The lease store has gone back from fencing token '%d' to '%d' for role '%s': it was restored, or failed over to a replica that had not caught up, and what was committed last is lost. New terms are above all that this node has seen, but other nodes may be granted lost tokens again. Raise the tokens in the table of the leases if writes are fenced anywhere else"
+							.formatted(before, result.fencingToken(), result.role()))));
 		}
 
 		private static Optional<Instant> storeTime(LeaseResult result) {
@@ -905,87 +879,8 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 					? Optional.of(expiresAt.minus(result.remaining())) : Optional.empty();
 		}
 
-		private void release(String owner, List<Round.ReleaseCall> calls) {
-			Set<String> settled = new HashSet<>();
-			boolean answered = call(() -> {
-				Map<String, Long> tokens = tokensOf(owner, calls);
-				calls.stream()
-					.map(Round.ReleaseCall::role)
-					.filter((role) -> !tokens.containsKey(role))
-					.forEach(settled::add);
-				if (!tokens.isEmpty()) {
-					settled.addAll(DefaultLeaderElector.this.leaseStore.release(owner, tokens).keySet());
-				}
-			});
-			locked(() -> {
-				for (Round.ReleaseCall call : calls) {
-					if (answered && settled.contains(call.role())) {
-						DefaultLeaderElector.this.core.released(call);
-					}
-					else {
-						DefaultLeaderElector.this.core.unanswered(call.role(), call.requestId());
-					}
-				}
-			});
-		}
-
-		/**
-		 * Where the outcome of an attempt is unknown, the store is asked for it.
-		 */
-		private Map<String, Long> tokensOf(String owner, List<Round.ReleaseCall> calls) {
-			Map<String, Long> tokens = new HashMap<>();
-			Set<String> unknown = new HashSet<>();
-			for (Round.ReleaseCall call : calls) {
-				call.token().ifPresentOrElse((token) -> tokens.put(call.role(), token), () -> unknown.add(call.role()));
-			}
-			Collection<Lease> leases = switch (unknown.size()) {
-				case 0 -> List.of();
-				case 1 -> DefaultLeaderElector.this.leaseStore.find(unknown.iterator().next()).stream().toList();
-				default -> DefaultLeaderElector.this.leaseStore.findAll();
-			};
-			for (Lease lease : leases) {
-				if (unknown.contains(lease.role()) && lease.ownerId().equals(owner) && lease.isLive()) {
-					tokens.put(lease.role(), lease.fencingToken());
-				}
-			}
-			return tokens;
-		}
-
-		private boolean call(Runnable storeCall) {
-			try {
-				storeCall.run();
-			}
-			catch (Throwable ex) {
-				if (this.failures == 0) {
-					logger.warn(
-							"The lease store does not answer. Roles that are led are kept until their deadline, and contention goes on",
-							ex);
-				}
-				else {
-					logger.debug("The lease store does not answer", ex);
-				}
-				locked(this::backOff);
-				return false;
-			}
-			if (this.failures > 0) {
-				logger.info("The lease store answers again after %d failed call(s)".formatted(this.failures));
-				this.failures = 0;
-			}
-			return true;
-		}
-
-		private void backOff() {
-			this.failures++;
-			double delay = Math.min(FIRST_STORE_RETRY * Math.pow(2, this.failures - 1),
-					DefaultLeaderElector.this.smallestRenewInterval / 4.0);
-			this.notBefore = DefaultLeaderElector.this.clock.nanos()
-					+ (long) (delay * (1 + ThreadLocalRandom.current().nextDouble() / 4));
-		}
-
 		private void heartbeat() {
 			NodeRegistry registry = Objects.requireNonNull(DefaultLeaderElector.this.nodeRegistry);
-			this.nextHeartbeat = DefaultLeaderElector.this.clock.nanos()
-					+ DefaultLeaderElector.this.heartbeatInterval.toNanos();
 			try {
 				registry.heartbeat(DefaultLeaderElector.this.node.apply(this.ownerId));
 				this.heartbeatFailing = false;
@@ -1012,13 +907,6 @@ public final class DefaultLeaderElector implements LeaderElector, AutoCloseable 
 						ex);
 			}
 		}
-
-	}
-
-	/**
-	 * What the renewal thread does next.
-	 */
-	private record Turn(List<Round.LeaseCall> leaseCalls, List<Round.ReleaseCall> releaseCalls, boolean heartbeat) {
 
 	}
 

@@ -31,7 +31,7 @@ import io.github.fencedleadership.lease.LeaseResult;
  * threads of {@link DefaultLeaderElector} as well as by a simulation in virtual time. Not
  * thread-safe: every method is called under the lock of the elector.
  */
-final class ElectionCore {
+class ElectionCore {
 
 	/**
 	 * Work that has shown no progress for so many TTLs is worth a warning.
@@ -59,6 +59,11 @@ final class ElectionCore {
 
 	private boolean contending;
 
+	/**
+	 * Since when all roles are being given up.
+	 */
+	private long drainingSince;
+
 	private String ownerId = "";
 
 	private long lastRequestId = RoleState.NO_REQUEST;
@@ -72,6 +77,10 @@ final class ElectionCore {
 		this.host = host;
 		this.settings = settings;
 		this.drainTimeout = drainTimeout;
+	}
+
+	RoleStateMachine machine(RoleTimes times) {
+		return new RoleStateMachine(times);
 	}
 
 	// Interest in roles
@@ -149,6 +158,9 @@ final class ElectionCore {
 	}
 
 	void stop() {
+		if (this.contending) {
+			this.drainingSince = this.clock.nanos();
+		}
 		this.contending = false;
 		handleAll(new RoleEvent.Stop());
 	}
@@ -189,11 +201,29 @@ final class ElectionCore {
 		return this.roles.values().stream().allMatch((role) -> role.state instanceof Stopped);
 	}
 
+	long drainingSince() {
+		return this.drainingSince;
+	}
+
+	/**
+	 * Return for how long a stop is still to be waited for: for work until the drain
+	 * timeout, for releases a little longer.
+	 * @param forRelease how much longer
+	 * @return nanoseconds, 0 if all has been given up or what is left is not worth
+	 * waiting for
+	 */
+	long drainLeft(long forRelease) {
+		long left = this.drainingSince + this.drainTimeout.toNanos() - this.clock.nanos();
+		if (isStopped()) {
+			return 0;
+		}
+		return Math.max(0, (left > 0 || !isReleasing()) ? left : left + forRelease);
+	}
+
 	/**
 	 * Return whether a lease is still to be given back whose work has ended.
-	 * @return {@code true} if there is one
 	 */
-	boolean isReleasing() {
+	private boolean isReleasing() {
 		return this.roles.values()
 			.stream()
 			.anyMatch((role) -> role.state instanceof Releasing || role.state instanceof Standby);
@@ -616,7 +646,7 @@ final class ElectionCore {
 			this.name = name;
 			this.settings = settings;
 			this.settingsFromTask = settingsFromTask;
-			this.machine = new RoleStateMachine(RoleTimes.of(settings, ElectionCore.this.drainTimeout));
+			this.machine = machine(RoleTimes.of(settings, ElectionCore.this.drainTimeout));
 			this.since = Instant.ofEpochMilli(ElectionCore.this.clock.wallMillis());
 		}
 
@@ -636,7 +666,7 @@ final class ElectionCore {
 			}
 			this.settings = wanted;
 			this.settingsFromTask = true;
-			this.machine = new RoleStateMachine(RoleTimes.of(wanted, ElectionCore.this.drainTimeout));
+			this.machine = machine(RoleTimes.of(wanted, ElectionCore.this.drainTimeout));
 		}
 
 		long stallTimeout() {

@@ -40,7 +40,7 @@ import io.github.fencedleadership.lease.LeaseResult;
  * only through {@link Drained}; a term leaves {@link Leading} with exactly one
  * {@link Revoke}; an answer to a request that is no longer pending changes nothing.
  */
-final class RoleStateMachine {
+class RoleStateMachine {
 
 	private final RoleTimes times;
 
